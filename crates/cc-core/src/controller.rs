@@ -203,6 +203,10 @@ pub struct PathState {
     /// Whether the window was filled in this round trip or the one before, so that it may grow
     /// (RFC 9002 §7.8).
     pub is_cwnd_limited: bool,
+    /// Whether the packet that was sent last left right after the one before it: within an eighth
+    /// of the time that it takes at the pacing rate. Never on a [flow that shares
+    /// stamps](crate::Flow::sharing_stamps).
+    pub is_back_to_back: bool,
     /// The newest round-trip time.
     pub latest_rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 9002 §5.3).
@@ -225,6 +229,7 @@ impl PathState {
             lost: Bytes::ZERO,
             is_app_limited: false,
             is_cwnd_limited: false,
+            is_back_to_back: false,
             latest_rtt: None,
             srtt: None,
             rttvar: None,

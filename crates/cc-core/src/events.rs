@@ -27,6 +27,8 @@ pub struct PacketStamp {
     pub tx_in_flight: Bytes,
     /// Whether the application, not the network, limited the rate at which packets left.
     pub is_app_limited: bool,
+    /// [`PathState::is_back_to_back`](crate::PathState::is_back_to_back) when the packet left.
+    pub is_back_to_back: bool,
 }
 
 /// A packet that the peer has received.

@@ -2,6 +2,7 @@
 
 use crate::control::Control;
 use crate::controller::{Controller, PathState, Setup, initial_window};
+use crate::departures::Departures;
 use crate::events::{Feedback, LostPacket, PacketStamp};
 use crate::observer::{Event, Observer, Snapshot};
 use crate::resume::{CarefulResume, Present, ResumePlan, ResumeSigns};
@@ -40,6 +41,7 @@ pub struct Flow {
     /// Whether packets carry ECT(1) if the controller wants it.
     sends_ect1: bool,
     seed: u64,
+    pub(crate) departures: Departures,
 }
 
 impl Flow {
@@ -58,11 +60,11 @@ impl Flow {
             path: PathState::new(setup.now, setup.mss),
             sends_ect1: setup.sends_ect1,
             seed: setup.seed,
+            departures: Departures::default(),
         }
     }
 
-    // This and the next are worth a copy at each of the few places that call them: a stamp is then
-    // made where the transport keeps it, and feedback read where it is put together.
+    // Worth a copy at each of the few places that call them: no stamp and no feedback is moved.
 
     /// `bytes` leave now, counted in flight until acknowledged, lost or discarded.
     #[inline]
@@ -82,11 +84,13 @@ impl Flow {
     ) -> PacketStamp {
         self.advance(now);
         let inflight = self.path.inflight;
+        let Self { control, path, .. } = self;
+        let departure = self.departures.on_sent(departure, bytes, control, path);
         self.refresh(inflight);
         self.controller.on_sent(&self.path, bytes);
         self.decide();
-        let departure = departure.max(self.path.now);
-        let stamp = self.sampler.on_sent(departure, bytes, inflight);
+        let mut stamp = self.sampler.on_sent(departure, bytes, inflight);
+        stamp.is_back_to_back = self.path.is_back_to_back;
         self.path.inflight += bytes;
         self.utilization
             .on_sent(self.path.inflight, &self.control, self.path.mss);

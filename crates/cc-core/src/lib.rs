@@ -49,6 +49,7 @@ extern crate alloc;
 mod control;
 mod controller;
 mod controllers;
+mod departures;
 mod events;
 mod flow;
 mod observer;

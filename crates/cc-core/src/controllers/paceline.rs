@@ -16,7 +16,9 @@
 //! 5. What is lost of packets that left in Down is the path's own loss, unless a queue was there.
 //!    As much more is sent as is lost so, so that the estimate *arrives*; beside a queue that
 //!    stands only if half of the rate loses as much.
-//! 6. Packets lost beside long RTTs are lost in a full queue, whatever the jitter: a rank test.
+//! 6. Packets lost beside long RTTs are lost in a full queue, whatever the jitter: a rank test. So
+//!    they are where the second of two packets that leave together is lost more often than the
+//!    first, whoever fills that queue: a test of pairs.
 //! 7. Cruise that loses more than the path for long reduces the estimate; a reduction that leaves
 //!    the loss as it was is taken back. Cruise that loses less disproves the path's loss.
 //! 8. While the RTT rises within a round trip no more is sent than what arrives. An RTT that steps
@@ -34,6 +36,7 @@ mod cruise;
 mod cycle;
 mod loss_test;
 mod numbers;
+mod pairs;
 mod params;
 mod probe;
 mod rank;
@@ -70,7 +73,7 @@ use route::Sample;
 use signs::Signs;
 use standing::Standing;
 use state::Paceline;
-use units::{Bandwidth, Gain, Timestamp};
+use units::{Bandwidth, Bytes, Gain, Timestamp};
 
 pub(crate) const SPEC: ControllerSpec = ControllerSpec {
     name: "paceline",
@@ -179,6 +182,7 @@ impl Paceline {
         }
         context.transition(&mut self.cycle.phase, next);
         self.cycle.rounds = 0;
+        self.pairs.close(now);
         match next {
             Phase::Startup => {}
             Phase::Drain => {
@@ -189,6 +193,7 @@ impl Paceline {
             }
             Phase::Cruise => {
                 self.ambient.close(now);
+                self.pairs.open(now);
                 self.cycle.begin_cruise(
                     &self.probe,
                     self.reference.get(),
@@ -198,7 +203,8 @@ impl Paceline {
             Phase::Up => {
                 self.ambient.close(now);
                 let run = self.path_run();
-                self.ambient.conclude(self.rank.is_high(), run);
+                let is_queue = self.rank.is_high() || self.loses_seconds();
+                self.ambient.conclude(is_queue, run);
                 if self.ambient.is_no_policer() {
                     self.probe.refute_policer();
                 }
@@ -232,12 +238,17 @@ impl Paceline {
 }
 
 impl Controller for Paceline {
+    fn on_sent(&mut self, path: &PathState, _: Bytes) {
+        self.pairs.on_sent(path.is_back_to_back);
+    }
+
     fn on_lost(&mut self, path: &PathState, packet: &LostPacket, _: &mut dyn Observer) {
         let sent_at = packet.stamp.sent_at;
         let packets = self.packets(packet.bytes);
         if sent_at >= self.calm_since {
             self.rounds.current().lost += to_f64(packet.bytes);
         }
+        self.pairs.on_lost(sent_at, packet.stamp.is_back_to_back);
         self.probe.on_lost(sent_at, self.calm_since, packets);
         self.ambient.on_lost(sent_at, packets);
         self.runs.on_lost(packet.starts_range);

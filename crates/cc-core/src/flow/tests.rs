@@ -430,6 +430,39 @@ fn each_part_of_a_decision_is_adopted_and_told_when_it_alone_changes() {
     assert_eq!(told.0, ["sample", "control"].repeat(4));
 }
 
+/// A packet of 1,000 bytes takes a millisecond at the rate of `Stepping`.
+#[test]
+fn packets_within_an_eighth_of_a_packets_time_are_back_to_back() {
+    let micros = |micros: u64| Timestamp::from_nanos(micros * 1_000);
+    let (mut driver, _) = Stepping::driver();
+    let bytes = Bytes::new(1_000);
+    let departures = [1_000, 1_000, 1_125, 1_251, 2_251, 2_251];
+    let stamps = departures.map(|at| driver.flow.on_sent(micros(at), bytes).is_back_to_back);
+    assert_eq!(stamps, [false, true, true, false, false, true]);
+
+    // Departures count, not when the packets were handed over.
+    let mut handed_over = |departure| {
+        let stamp = driver.flow.on_scheduled(micros(2_300), departure, bytes);
+        assert_eq!(
+            driver.flow.path_state().is_back_to_back,
+            stamp.is_back_to_back
+        );
+        stamp.is_back_to_back
+    };
+    assert!(!handed_over(micros(3_300)));
+    assert!(!handed_over(micros(4_300)));
+    assert!(handed_over(micros(4_300)));
+}
+
+#[test]
+fn no_packet_is_back_to_back_where_stamps_are_shared() {
+    let (driver, _) = Stepping::driver();
+    let mut flow = driver.flow.sharing_stamps();
+    for _ in 0..3 {
+        assert!(!flow.on_sent(at(1), MSS).is_back_to_back);
+    }
+}
+
 #[test]
 fn what_is_in_flight_when_a_controller_lets_go_counts_as_application_limited() {
     let (mut driver, _) = Stepping::driver();

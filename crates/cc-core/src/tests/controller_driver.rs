@@ -55,6 +55,7 @@ pub(crate) fn lost(millis: u64) -> LostPacket {
             lost: Bytes::ZERO,
             tx_in_flight: Bytes::ZERO,
             is_app_limited: false,
+            is_back_to_back: false,
         },
         bytes: Bytes::new(1_000),
         starts_range: true,
@@ -129,6 +130,7 @@ impl<C: Controller> ControllerDriver<C> {
             lost: self.path.lost,
             tx_in_flight,
             is_app_limited: false,
+            is_back_to_back: false,
         };
         self.path.now += Duration::from_micros(1);
         let lose_one = |_| {

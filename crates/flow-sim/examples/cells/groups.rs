@@ -3,7 +3,7 @@
 use super::cell::{Cell, Figure};
 use super::paths::{
     TEN, alone, beside_cubic, beside_cubic_policed, bursts, crowd, disrupted, falls, loss,
-    own_loss, queue, rises, several, short,
+    own_loss, queue, rises, several, shallow, short,
 };
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl Group {
     }
 }
 
-pub(crate) const GROUPS: [Group; 17] = [
+pub(crate) const GROUPS: [Group; 19] = [
     at_least("alone", "use of the link", 0.9, alone),
     at_most("queue", "p95 of the queue, RTTs", 0.1, queue),
     at_least(
@@ -96,6 +96,18 @@ pub(crate) const GROUPS: [Group; 17] = [
         own_loss,
     ),
     at_most("crowd", "loss of flows with few packets, %", 5.0, crowd),
+    at_most(
+        "shallow",
+        "loss of flows in short queues and policers, %",
+        5.0,
+        || shallow(Figure::Loss),
+    ),
+    at_least(
+        "shallow-jain",
+        "Jain's index of flows in short queues and policers",
+        0.9,
+        || shallow(Figure::Jain),
+    ),
     at_least(
         "disrupt",
         "goodput, of the better of cubic and bbr1",

@@ -235,6 +235,48 @@ pub(crate) fn crowd() -> Vec<Cell> {
     cells
 }
 
+/// Flows that together have little room: short queues and policers.
+pub(crate) fn shallow(figure: Figure) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for (mbit, rtt, flows) in [
+        (45.0, 20.0, 8),
+        (12.0, 130.0, 8),
+        (90.0, 130.0, 8),
+        (25.0, 60.0, 4),
+        (200.0, 30.0, 8),
+        (15.0, 80.0, 2),
+    ] {
+        let half = rtt / 2.0;
+        let mut paths = Vec::new();
+        for queue in ["0.1bdp", "0.25bdp"] {
+            for (name, jitter) in [("", 0.0), ("-jitter", 0.05)] {
+                let jitter = varied(rtt * jitter);
+                paths.push((
+                    format!("{queue}{name}"),
+                    format!("delay {half}ms{jitter} rate {mbit}mbit queue {queue}"),
+                ));
+            }
+        }
+        for seconds in [0.04, 0.12] {
+            let kb = (mbit * 125.0 * seconds) as u32;
+            let (name, link) = policer(mbit, kb.max(6), mbit * 4.0);
+            paths.push((name, format!("delay {half}ms {link}")));
+        }
+        for (name, link) in paths {
+            let mut cell = cell(
+                format!("{mbit}mbit-{rtt}ms-{name}-{flows}-flows"),
+                link,
+                half,
+                figure,
+            );
+            cell.flows = vec![Start::default(); flows];
+            cell.counted = [10, 30].map(Duration::from_secs);
+            cells.push(cell);
+        }
+    }
+    cells
+}
+
 pub(crate) fn beside_cubic() -> Vec<Cell> {
     let mut cells = Vec::new();
     for mbit in [15.0, 70.0] {

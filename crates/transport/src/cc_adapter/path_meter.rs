@@ -295,6 +295,7 @@ mod tests {
                 lost: Bytes::ZERO,
                 tx_in_flight: Bytes::ZERO,
                 is_app_limited,
+                is_back_to_back: false,
             },
             bytes: MSS,
         }

@@ -40,7 +40,8 @@ impl ControllerFactory for SumsFactory {
         let seed = self.seed.unwrap_or_else(random::u64);
         let mss = Bytes::new(current_mtu.into());
         let setup = Setup::new(clock::timestamp(now), mss, seed);
-        let sums = Sums::new(Flow::new(self.choice.build(&setup), &setup));
+        let flow = Flow::new(self.choice.build(&setup), &setup).sharing_stamps();
+        let sums = Sums::new(flow);
         Box::new(SumsController(Arc::new(Mutex::new(sums))))
     }
 }

@@ -6,9 +6,9 @@ use units::Timestamp;
 /// Loss of packets that left in Down, below the estimate: the flow's own queue did not lose them.
 ///
 /// Others' queues may have. So a listening beside a queue is no measurement but a bound, and one
-/// that the ranks of RTTs make suspect counts only if nothing was lost. Where listenings differ by
-/// more than chance the lower quartile of them counts, not their mean: bursts of others come and
-/// go, a bad path stays.
+/// that the ranks of RTTs or pairs make suspect counts only if nothing was lost. Where listenings
+/// differ by more than chance the lower quartile of them counts, not their mean: bursts of others
+/// come and go, a bad path stays.
 #[derive(Debug)]
 pub(super) struct AmbientLoss {
     listening: Listening,
@@ -104,9 +104,9 @@ impl AmbientLoss {
         }
     }
 
-    /// The outcomes of what was listened to are known. `is_ranked_high` where losses were
-    /// beside long RTTs; the path loses packets in runs of `run`.
-    pub(super) fn conclude(&mut self, is_ranked_high: bool, run: f64) {
+    /// The outcomes of what was listened to are known. `is_queue` where losses were beside long
+    /// RTTs, or mostly of seconds; the path loses packets in runs of `run`.
+    pub(super) fn conclude(&mut self, is_queue: bool, run: f64) {
         self.run = run;
         let listening = core::mem::take(&mut self.listening);
         if !self.is_worth_verifying() {
@@ -117,7 +117,7 @@ impl AmbientLoss {
         } else if listening.is_suspect {
             self.bound(listening.counts);
         }
-        let is_void = is_ranked_high && listening.counts.lost >= 1.0;
+        let is_void = is_queue && listening.counts.lost >= 1.0;
         if !listening.is_suspect && !is_void {
             self.pool += listening.counts;
         }

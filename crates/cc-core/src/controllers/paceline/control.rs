@@ -5,7 +5,7 @@ use super::cycle::Phase;
 use super::numbers::to_f64;
 use super::startup::Startup;
 use super::state::{AGGREGATION_PERIODS, Paceline};
-use crate::control::{Control, send_quantum};
+use crate::control::Control;
 use crate::controller::{PathState, ResumedWindow, Setup};
 use crate::params::Params;
 use units::Bytes;
@@ -71,11 +71,10 @@ impl Paceline {
         if self.cycle.phase == Phase::Startup {
             pacing_rate = pacing_rate.max(self.control.pacing_rate);
         }
-        let send_quantum = send_quantum(pacing_rate, self.mss * 2);
         self.control = Control {
             cwnd: self.cwnd,
             pacing_rate,
-            send_quantum,
+            send_quantum: self.quantum(pacing_rate),
         };
     }
 

@@ -115,6 +115,7 @@ impl Paceline {
             && !signs.is_queued()
             && !self.rank.is_high()
             && !self.is_one_before_full_queue()
+            && !self.loses_seconds()
         {
             self.estimate.set(futile.estimate);
             self.ambient.replace(futile.counts);

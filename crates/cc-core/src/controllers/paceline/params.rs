@@ -14,6 +14,8 @@ tuning! {
         "excuse no loss beside a queue that stands, unless half of the rate loses as much", OURS;
     rank: switch(true),
         "infer a full queue from the rank of the RTTs beside lost packets", OURS;
+    pairs: switch(true),
+        "infer a full queue from losses of the second of two packets that leave together", OURS;
     trial: switch(true),
         "take a reduction back when it did not reduce the loss", OURS;
     trim: switch(true),

@@ -6,6 +6,7 @@ use super::counts::LossRuns;
 use super::cycle::Cycle;
 use super::loss_test::LossTest;
 use super::numbers::{LEAST_TIME, seconds, to_f64};
+use super::pairs::PairTest;
 use super::params::Tuning;
 use super::probe::Probe;
 use super::rank::RankTest;
@@ -22,7 +23,7 @@ use crate::params::Params;
 use crate::parts::ack_aggregation::AckAggregation;
 use crate::parts::windowed_max::WindowedMax;
 use core::time::Duration;
-use units::{Bytes, Timestamp};
+use units::{Bandwidth, Bytes, Timestamp};
 
 /// A flow under Paceline.
 #[derive(Debug)]
@@ -43,6 +44,7 @@ pub(super) struct Paceline {
     pub(super) ambient: AmbientLoss,
     pub(super) runs: LossRuns,
     pub(super) rank: RankTest,
+    pub(super) pairs: PairTest,
     pub(super) loss_test: LossTest,
     pub(super) reductions: Reductions,
     pub(super) trim: Trim,
@@ -79,6 +81,7 @@ impl Paceline {
             ambient: AmbientLoss::new(),
             runs: LossRuns::new(),
             rank: RankTest::new(),
+            pairs: PairTest::new(),
             loss_test: LossTest::default(),
             reductions: Reductions::default(),
             trim: Trim::default(),
@@ -95,17 +98,21 @@ impl Paceline {
         }
     }
 
-    /// The path's own loss as far as it is excused and made good: nothing beside a queue that
-    /// stands, unless half of the rate loses as much. A flow of few packets is one of many, and
-    /// what many lose is rarely the path's.
+    /// The path's own loss as far as it is excused and made good: nothing where a queue loses the
+    /// second of two packets, and nothing beside a queue that stands, unless half of the rate loses
+    /// as much. A flow of few packets is one of many, and what many lose is rarely the path's.
     pub(super) fn ambient_loss(&self) -> f64 {
         let is_excused = !self.has_standing_queue() || self.ambient.is_verified();
-        if self.tuning.make_good && is_excused {
-            let part = (self.crowd_packets() / MANY_PACKETS).min(1.0);
-            self.ambient.loss().min(ambient::CAP * part)
-        } else {
-            0.0
+        if !self.tuning.make_good || !is_excused || self.loses_seconds() {
+            return 0.0;
         }
+        let part = (self.crowd_packets() / MANY_PACKETS).min(1.0);
+        self.ambient.loss().min(ambient::CAP * part)
+    }
+
+    /// Whether a full queue or a policer loses packets, as the pairs tell.
+    pub(super) fn loses_seconds(&self) -> bool {
+        self.tuning.pairs && self.pairs.is_queue()
     }
 
     /// Whether it is one of many flows, most likely.
@@ -165,8 +172,16 @@ impl Paceline {
     /// How long a packet waits for the others of its burst at the estimate, s, in the mean.
     pub(super) fn burst_wait(&self) -> f64 {
         let estimate = self.estimate.get().max(1.0);
-        let burst = send_quantum(from_f64(estimate), self.mss * 2);
-        to_f64(burst) / 2.0 / estimate
+        to_f64(self.quantum(from_f64(estimate))) / 2.0 / estimate
+    }
+
+    /// What may leave at once at `rate`. Where packets are lost it is so much that two leave
+    /// together, because pacers do not wait until all of it may leave. Not where a round trip takes
+    /// few packets: two at once are too much for the shortest queues.
+    pub(super) fn quantum(&self, rate: Bandwidth) -> Bytes {
+        let is_lossy = self.loss_test.recent_loss() > 0.0;
+        let shows_pairs = self.tuning.pairs && is_lossy && self.bdp() >= LEAST_PAIRED;
+        send_quantum(rate, self.mss * if shows_pairs { 4 } else { 2 })
     }
 
     /// The most that was in flight of late, and so the most that ACKs can have held back. The
@@ -187,6 +202,8 @@ const UNKNOWN_RTT: Duration = Duration::from_millis(1);
 /// The greatest excess of the last two periods of five round trips counts.
 pub(super) const AGGREGATION_PERIODS: usize = 2;
 const MANY_PACKETS: f64 = 32.0;
+/// Packets.
+const LEAST_PAIRED: f64 = 8.0;
 /// s. With 5 ms eight flows of 50 Mbit/s before a short buffer lose 30 %; with 2 ms one flow of
 /// 100 Mbit/s gives way to 15 % of random loss.
 const CROWD_TIME: f64 = 0.003;

@@ -16,6 +16,7 @@ impl SentPacket {
                 lost: Bytes::ZERO,
                 tx_in_flight: Bytes::ZERO,
                 is_app_limited: false,
+                is_back_to_back: false,
             },
             bytes: 1_000,
             path: 0,

@@ -162,6 +162,7 @@ mod tests {
             lost: Bytes::ZERO,
             tx_in_flight: Bytes::ZERO,
             is_app_limited: false,
+            is_back_to_back: false,
         };
         LostPacket {
             stamp,
