@@ -50,7 +50,8 @@ impl PairTest {
         self.until.get_or_insert(now);
     }
 
-    /// A packet has left, right after another or not.
+    /// A packet has left, right after another or not. Those of Startup count as well: they are the
+    /// first guess.
     pub(super) fn on_sent(&mut self, is_second: bool) {
         if self.until.is_none() {
             self.seconds += (share(is_second) - self.seconds) * SMOOTHING;
