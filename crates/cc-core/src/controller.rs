@@ -156,12 +156,15 @@ pub struct Setup {
     /// is marked then is marked early and often (RFC 9331 §5.2); a mark on ECT(0) stands for a loss
     /// (RFC 3168 §5).
     pub sends_ect1: bool,
+    /// Whether the transport keeps one stamp for several packets, and so cannot tell which of them
+    /// was lost: no packet counts as [back to back](PathState::is_back_to_back).
+    pub shares_stamps: bool,
     /// Seed of all randomness.
     pub seed: u64,
 }
 
 impl Setup {
-    /// A new connection of a transport that does not send ECT(1).
+    /// A new connection of a transport that stamps each packet and does not send ECT(1).
     pub fn new(now: Timestamp, mss: Bytes, seed: u64) -> Self {
         Self {
             now,
@@ -169,6 +172,7 @@ impl Setup {
             initial_cwnd: initial_window(mss),
             srtt: None,
             sends_ect1: false,
+            shares_stamps: false,
             seed,
         }
     }
@@ -204,8 +208,7 @@ pub struct PathState {
     /// (RFC 9002 §7.8).
     pub is_cwnd_limited: bool,
     /// Whether the packet that was sent last left right after the one before it: within an eighth
-    /// of the time that it takes at the pacing rate. Never on a [flow that shares
-    /// stamps](crate::Flow::sharing_stamps).
+    /// of the time that it takes at the pacing rate. Never with [`Setup::shares_stamps`].
     pub is_back_to_back: bool,
     /// The newest round-trip time.
     pub latest_rtt: Option<Duration>,

@@ -2,28 +2,24 @@
 
 use crate::control::Control;
 use crate::controller::PathState;
-use crate::flow::Flow;
 use units::{Bytes, Timestamp};
 
 /// When the newest packet left.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Departures {
     newest: Option<Timestamp>,
     /// Whether the transport keeps one stamp for several packets.
-    share_stamps: bool,
-}
-
-impl Flow {
-    /// For a transport that keeps one stamp for several packets, and so cannot tell which of them
-    /// was lost: no packet counts as [back to back](PathState::is_back_to_back).
-    #[must_use]
-    pub fn sharing_stamps(mut self) -> Self {
-        self.departures.share_stamps = true;
-        self
-    }
+    pub(crate) share_stamps: bool,
 }
 
 impl Departures {
+    pub(crate) fn new(share_stamps: bool) -> Self {
+        Self {
+            newest: None,
+            share_stamps,
+        }
+    }
+
     /// A packet of `bytes` leaves at `departure`, or at once if that is before now. Returns when,
     /// and sets [`PathState::is_back_to_back`].
     #[inline]

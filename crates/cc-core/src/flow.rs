@@ -41,7 +41,7 @@ pub struct Flow {
     /// Whether packets carry ECT(1) if the controller wants it.
     sends_ect1: bool,
     seed: u64,
-    pub(crate) departures: Departures,
+    departures: Departures,
 }
 
 impl Flow {
@@ -60,7 +60,7 @@ impl Flow {
             path: PathState::new(setup.now, setup.mss),
             sends_ect1: setup.sends_ect1,
             seed: setup.seed,
-            departures: Departures::default(),
+            departures: Departures::new(setup.shares_stamps),
         }
     }
 
@@ -246,12 +246,11 @@ impl Flow {
     ) -> Box<dyn Controller> {
         self.advance(now);
         let setup = Setup {
-            now: self.path.now,
-            mss: self.path.mss,
             initial_cwnd: self.initial_window_of_another(),
             srtt: self.path.srtt,
             sends_ect1: self.sends_ect1,
-            seed: self.seed,
+            shares_stamps: self.departures.share_stamps,
+            ..Setup::new(self.path.now, self.path.mss, self.seed)
         };
         let former = core::mem::replace(&mut self.controller, build(&setup));
         self.refresh(self.path.inflight);

@@ -456,8 +456,9 @@ fn packets_within_an_eighth_of_a_packets_time_are_back_to_back() {
 
 #[test]
 fn no_packet_is_back_to_back_where_stamps_are_shared() {
-    let (driver, _) = Stepping::driver();
-    let mut flow = driver.flow.sharing_stamps();
+    let mut setup = Setup::new(Timestamp::ZERO, MSS, 9);
+    setup.shares_stamps = true;
+    let mut flow = Flow::new(Box::new(Recorder::default()), &setup);
     for _ in 0..3 {
         assert!(!flow.on_sent(at(1), MSS).is_back_to_back);
     }

@@ -39,9 +39,9 @@ impl ControllerFactory for SumsFactory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let seed = self.seed.unwrap_or_else(random::u64);
         let mss = Bytes::new(current_mtu.into());
-        let setup = Setup::new(clock::timestamp(now), mss, seed);
-        let flow = Flow::new(self.choice.build(&setup), &setup).sharing_stamps();
-        let sums = Sums::new(flow);
+        let mut setup = Setup::new(clock::timestamp(now), mss, seed);
+        setup.shares_stamps = true;
+        let sums = Sums::new(Flow::new(self.choice.build(&setup), &setup));
         Box::new(SumsController(Arc::new(Mutex::new(sums))))
     }
 }

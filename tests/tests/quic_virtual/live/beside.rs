@@ -15,7 +15,7 @@ const AT_MOST_20: [Row; 6] = [
     ("paceline", "cubic", [8.7, 5.4, 8.7], 151),
     ("cubic", "paceline", [8.7, 6.5, 8.7], 156),
     ("bbr3", "paceline", [8.6, 6.6, 8.6], 158),
-    ("paceline", "paceline", [8.7, 6.4, 8.7], 199),
+    ("paceline", "paceline", [8.7, 6.5, 8.7], 226),
 ];
 
 const AT_MOST_2: [Row; 6] = [
