@@ -234,8 +234,7 @@ fn no_seed_is_held_at_a_few_packets_by_loss_and_jitter() {
     for seed in 1..=16 {
         let scenario = Scenario::new(link).return_link("delay 22.5ms").seed(seed);
         let used = permille_of_link(scenario, "35mbit", SECOND * 10, SECOND * 30);
-        // 696 with one seed (docs/paceline.md, limits).
-        assert!(used >= 690, "seed {seed}: {used} ‰ of the link");
+        assert!(used >= 860, "seed {seed}: {used} ‰ of the link");
     }
 }
 
