@@ -52,6 +52,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod trim;
+mod window;
 
 use crate::control::Control;
 use crate::controller::{Controller, PathState, ResumedWindow};

@@ -454,6 +454,28 @@ fn packets_within_an_eighth_of_a_packets_time_are_back_to_back() {
     assert!(handed_over(micros(4_300)));
 }
 
+/// As of a clock that jumps, under the greatest rate and under the least.
+#[test]
+fn the_longest_gap_between_packets_is_no_back_to_back() {
+    for rate in [crate::control::MIN_RATE, units::Bandwidth::MAX] {
+        let (mut driver, [control, ..]) = Stepping::driver();
+        driver.flow.change_controller(Timestamp::ZERO, |_| {
+            let decisions = [Control {
+                pacing_rate: rate,
+                ..control
+            }; 5];
+            Box::new(Stepping { decisions, step: 0 })
+        });
+        for (at, expected) in [
+            (Timestamp::ZERO, false),
+            (Timestamp::MAX, false),
+            (at(1), true),
+        ] {
+            assert_eq!(driver.flow.on_sent(at, MSS).is_back_to_back, expected);
+        }
+    }
+}
+
 #[test]
 fn no_packet_is_back_to_back_where_stamps_are_shared() {
     let mut setup = Setup::new(Timestamp::ZERO, MSS, 9);

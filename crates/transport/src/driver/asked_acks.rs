@@ -5,9 +5,9 @@
 //! send and the path becomes narrower, each waits for the other's ACK until its own probe timeout,
 //! and that grows: by backoff, and because an ACK that has waited counts as a round trip. Loss
 //! probes alone are neither large nor held back by the window. So where the window is full and
-//! nothing has been acknowledged for two of the shortest round trips, loss probes answer a packet
-//! that asks for its ACK (IMMEDIATE_ACK, draft-ietf-quic-ack-frequency), as quinn-proto's loss
-//! probes do. Probes of the MTU ask, too; but then ACKs come.
+//! nothing has been acknowledged for two of the shortest round trips and the peer's ACK delay, loss
+//! probes answer a packet that asks for its ACK (IMMEDIATE_ACK, draft-ietf-quic-ack-frequency), as
+//! quinn-proto's loss probes do. Probes of the MTU ask, too; but then ACKs come.
 
 use quinn_proto::ConnectionStats;
 use std::time::Duration;

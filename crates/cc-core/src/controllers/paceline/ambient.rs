@@ -1,6 +1,7 @@
 //! The path's own loss: what is lost although the flow fills no queue.
 
 use super::counts::{Counts, variance_of_runs};
+use super::window::Window;
 use units::Timestamp;
 
 /// Loss of packets that left in Down, below the estimate: the flow's own queue did not lose them.
@@ -29,18 +30,10 @@ pub(super) struct AmbientLoss {
 /// The packets of one Down.
 #[derive(Debug, Default)]
 struct Listening {
-    from: Option<Timestamp>,
-    until: Option<Timestamp>,
+    window: Window,
     at_half: bool,
     is_suspect: bool,
     counts: Counts,
-}
-
-impl Listening {
-    fn covers(&self, sent_at: Timestamp) -> bool {
-        self.from.is_some_and(|from| sent_at >= from)
-            && self.until.is_none_or(|until| sent_at < until)
-    }
 }
 
 impl AmbientLoss {
@@ -60,10 +53,8 @@ impl AmbientLoss {
     /// Packets that leave from now on are listened to. Returns whether they are to leave at half of
     /// the estimate: every fourth time where there is loss to verify.
     pub(super) fn open(&mut self, now: Timestamp, may_verify: bool) -> bool {
-        self.listening = Listening {
-            from: Some(now),
-            ..Listening::default()
-        };
+        self.listening = Listening::default();
+        self.listening.window.open(now);
         if may_verify && self.is_worth_verifying() {
             self.downs += 1;
             self.listening.at_half = self.downs.is_multiple_of(VERIFIED_EVERY);
@@ -77,9 +68,7 @@ impl AmbientLoss {
 
     /// Packets that leave from now on are not.
     pub(super) fn close(&mut self, now: Timestamp) {
-        if self.listening.until.is_none() {
-            self.listening.until = Some(now);
-        }
+        self.listening.window.close(now);
     }
 
     /// A queue is there: the path loses no more than what is heard now.
@@ -93,13 +82,13 @@ impl AmbientLoss {
     }
 
     pub(super) fn on_acked(&mut self, sent_at: Timestamp, packets: f64) {
-        if self.listening.covers(sent_at) {
+        if self.listening.window.covers(sent_at) {
             self.listening.counts.acked += packets;
         }
     }
 
     pub(super) fn on_lost(&mut self, sent_at: Timestamp, packets: f64) {
-        if self.listening.covers(sent_at) {
+        if self.listening.window.covers(sent_at) {
             self.listening.counts.lost += packets;
         }
     }

@@ -1,5 +1,6 @@
 //! Whether a full queue loses the packets: it loses the second of a pair more often than the first.
 
+use super::window::Window;
 use units::Timestamp;
 
 /// Where the lost packets stood among packets that left back to back.
@@ -20,9 +21,8 @@ use units::Timestamp;
 /// one of many flows sees what all of them cause.
 #[derive(Debug)]
 pub(super) struct PairTest {
-    /// When the last Cruise began and when it ended.
-    from: Option<Timestamp>,
-    until: Option<Timestamp>,
+    /// The last Cruise.
+    cruise: Window,
     /// The share of packets that leave right after another.
     seconds: f64,
     /// Powers of three.
@@ -32,8 +32,7 @@ pub(super) struct PairTest {
 impl PairTest {
     pub(super) fn new() -> Self {
         Self {
-            from: None,
-            until: None,
+            cruise: Window::default(),
             seconds: 0.0,
             sum: FIRST,
         }
@@ -41,19 +40,18 @@ impl PairTest {
 
     /// Cruise begins.
     pub(super) fn open(&mut self, now: Timestamp) {
-        self.from = Some(now);
-        self.until = None;
+        self.cruise.open(now);
     }
 
     /// Cruise has ended, if it was under way.
     pub(super) fn close(&mut self, now: Timestamp) {
-        self.until.get_or_insert(now);
+        self.cruise.close(now);
     }
 
     /// A packet has left, right after another or not. Those of Startup count as well: they are the
     /// first guess.
     pub(super) fn on_sent(&mut self, is_second: bool) {
-        if self.until.is_none() {
+        if !self.cruise.is_closed() {
             self.seconds += (share(is_second) - self.seconds) * SMOOTHING;
         }
     }
@@ -63,8 +61,7 @@ impl PairTest {
     /// Seconds are a share f of what is sent, and of what is lost 3f ÷ (1 + 2f) before a full
     /// queue. So a second counts 1 − log₃(1 + 2f) for it, and a first log₃(1 + 2f) against it.
     pub(super) fn on_lost(&mut self, sent_at: Timestamp, is_second: bool) {
-        let is_later = self.from.is_some_and(|from| sent_at >= from);
-        if !is_later || self.until.is_some_and(|until| sent_at >= until) {
+        if !self.cruise.covers(sent_at) {
             return;
         }
         let f = self.seconds;
