@@ -71,14 +71,28 @@ async fn ngtcp2s_endpoints_and_ours_serve_each_other() {
 }
 
 /// `PACELINE_INTEROP` is where other libraries are kept; without it there is nothing to do.
+/// `PACELINE_INTEROP_ONLY` has parts of lines, with commas between them, such as `quinn -> Paceline:
+/// ECN,s2n-quic`: only what has one of them is run, and the table stays as it is.
 #[tokio::test]
 async fn other_libraries() {
     let Some(place) = std::env::var_os("PACELINE_INTEROP").map(PathBuf::from) else {
         return e2e::skipped("other libraries: `just interop` fetches and runs them");
     };
     std::fs::create_dir_all(&place).unwrap();
+    let only = std::env::var("PACELINE_INTEROP_ONLY").ok();
+    let is_asked = |line: &str| {
+        let mut parts = only.iter().flat_map(|only| only.split(','));
+        only.is_none() || parts.any(|part| line.contains(part))
+    };
     let (ours, mut table) = (Stack::ours(), Table::default());
     for name in OTHERS {
+        let lines = |case: &Case| {
+            let pairs = [[ours.name, name], [name, ours.name]];
+            pairs.map(|[client, server]| format!("{client} -> {server}: {}", case.title))
+        };
+        if !CASES.iter().flat_map(lines).any(|line| is_asked(&line)) {
+            continue;
+        }
         let other = match Stack::other(name, &place) {
             Ok(other) => other,
             Err(why) => {
@@ -91,14 +105,17 @@ async fn other_libraries() {
                 continue;
             }
             for case in &CASES {
+                let line = format!("{} -> {}: {}", pair[0].name, pair[1].name, case.title);
+                if !is_asked(&line) {
+                    continue;
+                }
                 let outcome = run(case, pair[0], pair[1]).await;
-                println!(
-                    "{} -> {}: {}: {outcome:?}",
-                    pair[0].name, pair[1].name, case.title
-                );
+                println!("{line}: {outcome:?}");
                 table.add(case.title, pair.map(|stack| stack.name), outcome);
             }
-            table.write();
+            if only.is_none() {
+                table.write();
+            }
         }
     }
     assert_eq!(table.failed(), Vec::<String>::new());
