@@ -1,5 +1,7 @@
 //! Configuration: quinn's, with the congestion controller chosen by name.
 
+mod defaults;
+mod ranges;
 mod transport;
 
 use crate::choice::ChooseController;
@@ -173,6 +175,12 @@ impl ServerConfig {
         self
     }
 
+    /// How long a Retry token is valid; more than a hundred years are as many. Default 15 s.
+    pub fn retry_token_lifetime(&mut self, value: Duration) -> &mut Self {
+        self.proto.retry_token_lifetime(ranges::lifetime(value));
+        self
+    }
+
     /// quinn-proto's part, for what concerns the endpoint as a whole.
     pub(crate) fn for_endpoint(&self) -> Arc<quinn_proto::ServerConfig> {
         Arc::new(self.proto.clone())
@@ -256,12 +264,11 @@ delegated_setters! { ServerConfig:
     incoming_buffer_size: u64;
     /// Most bytes held for all attempts that wait to be accepted. Default 100 MiB.
     incoming_buffer_size_total: u64;
-    /// How long a Retry token is valid. Default 15 s.
-    retry_token_lifetime: Duration;
     /// Whether clients may change their address. Default `true`.
     migration: bool;
     /// Address-validation tokens for later connections. Default: two for each client, valid for
-    /// two weeks; those that came back are remembered in a Bloom filter of at most 20 MiB.
+    /// two weeks; those that came back are remembered in a Bloom filter of at most 20 MiB. A
+    /// lifetime is added to the clock, which [`Duration::MAX`] does not fit: a year is long.
     validation_token_config: ValidationTokenConfig;
     /// The clock that tokens are dated by. Default: the system's.
     time_source: Arc<dyn TimeSource>;

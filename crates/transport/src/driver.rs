@@ -49,7 +49,7 @@ use ack_frequency::AckFrequency;
 pub(crate) use ack_frequency::UNASKED;
 use asked_acks::AskedAcks;
 use cc_core::Pacer;
-use close_reason::Cause;
+use close_reason::{Cause, PendingClose};
 use closing::EXCUSES;
 use control::capped;
 pub(crate) use datagram::Datagram;
@@ -87,6 +87,7 @@ impl ConnectionDriver {
         let mss = Bytes::new(conn.current_mtu().into());
         let DriverConfig {
             congestion,
+            error,
             max_rate,
             windows,
             handshake_timeout,
@@ -104,7 +105,7 @@ impl ConnectionDriver {
         #[cfg(feature = "qlog")]
         let trace = qlog.map(|stream| Trace::of(&congestion, now, stream, &conn));
         let control = capped(congestion.lock().control(), max_rate, mss);
-        let mut driver = Self {
+        let driver = Self {
             ack_frames: conn.stats().frame_rx.acks,
             conn,
             is_validated,
@@ -123,7 +124,7 @@ impl ConnectionDriver {
             withheld: 0,
             handshake_timeout,
             excuses_left: EXCUSES,
-            pending_close: None,
+            pending_close: error.map(|error| PendingClose::at_once(began, error)),
             close_event: None,
             now: began,
             arrivals: Arrivals::default(),
@@ -149,11 +150,11 @@ impl ConnectionDriver {
             #[cfg(feature = "qlog")]
             trace,
         };
-        driver.remember(now, resume);
-        driver.adopt_limits(now)
+        driver.adopt_limits(now, resume)
     }
 
-    fn adopt_limits(mut self, now: Timestamp) -> Self {
+    fn adopt_limits(mut self, now: Timestamp, resume: ResumeConfig) -> Self {
+        self.remember(now, resume);
         self.adopt_window();
         self.tune_send_window(now, Bytes::ZERO);
         self.raise_stream_limits();

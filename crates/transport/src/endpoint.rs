@@ -188,6 +188,10 @@ impl Endpoint {
         socket: Socket,
         membership: Option<Membership>,
     ) -> io::Result<Self> {
+        if let Some(config) = &server_config {
+            let checked = config.transport.check();
+            checked.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        }
         #[cfg(feature = "testing")]
         let config = seeded(config);
         let proto = quinn_proto::Endpoint::new(

@@ -1,10 +1,11 @@
 //! How a connection behaves.
 
+use super::{defaults, ranges};
 use crate::cc_adapter::{CongestionFactory, LossThresholds};
 use crate::choice::ChooseController;
 use crate::driver::{
-    DatagramLimits, DriverConfig, KernelOptions, PROTO_DATAGRAM_BUFFER, RaisedLimit, ResumeConfig,
-    UNASKED, WindowConfig,
+    DatagramLimits, DriverConfig, KernelOptions, PROTO_DATAGRAM_BUFFER, ResumeConfig, UNASKED,
+    WindowConfig,
 };
 use crate::dscp::Dscp;
 use crate::kernel_pacing::KernelPacing;
@@ -39,6 +40,11 @@ use units::{Bandwidth, Bytes};
 /// config.transport_config(Arc::new(transport));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Values out of range
+/// A setter that names a least or a most takes what is beyond for that, if it has a meaning. What
+/// has none, such as a `time_threshold` of NaN, ends each connection of the configuration at once
+/// with an error that names it, and no endpoint that is to accept with it can be made.
 ///
 /// # Flow control
 /// A window caps the rate at window ÷ round-trip time, and bounds the memory that a connection
@@ -128,7 +134,8 @@ setters! {
     /// HTTP/3.
     initial_uni_streams: Option<VarInt>;
     /// How long a connection lives without a packet from the peer; the smaller of both sides'
-    /// values counts, `None` is no limit. Default 30 s (RFC 9308 §3.2).
+    /// values counts, `None` is no limit, and so is 0 (RFC 9000 §18.2). Default 30 s (RFC 9308
+    /// §3.2).
     max_idle_timeout: Option<IdleTimeout>;
     /// How long a handshake may take, from the first packet that this side sends and however much
     /// the peer keeps sending, before the connection is closed; `None` is no limit. It does not end
@@ -144,21 +151,25 @@ setters! {
     /// no packet has been late. Default 3.
     packet_threshold: u32;
     /// Round trips after which a packet that another one has overtaken counts as lost (RFC 9002
-    /// §6.1.2), while no packet has been late. Default 9/8.
+    /// §6.1.2), while no packet has been late: from 0 on, and more than 1,000 are as many.
+    /// Default 9/8.
     time_threshold: f32;
     /// Round trips that [`time_threshold`](Self::time_threshold) may become where packets are late,
     /// when no number of packets counts any more (RFC 9002 §6.1.1, RFC 8985 §6.2). No more than
-    /// `time_threshold`: both thresholds stay as they are. Default 9/4: the fastest packets of a
-    /// path tell its round-trip time, and the slowest may well take twice as long.
+    /// `time_threshold`: both thresholds stay as they are. From 0 on, and more than 4 are as many.
+    /// Default 9/4: the fastest packets of a path tell its round-trip time, and the slowest may
+    /// well take twice as long.
     max_time_threshold: f32;
-    /// Round-trip time assumed before the first sample. Default 333 ms (RFC 9002 §6.2.2).
+    /// Round-trip time assumed before the first sample, a day at most. Default 333 ms (RFC 9002
+    /// §6.2.2).
     initial_rtt: Duration;
-    /// UDP payload in bytes to begin with, at least 1,200. Default 1,200.
+    /// UDP payload in bytes to begin with, at least 1,200 and at most 16,383. Default 1,200.
     initial_mtu: u16;
-    /// UDP payload in bytes that every path is taken to carry, at least 1,200. Default 1,200.
+    /// UDP payload in bytes that every path is taken to carry, in the same range. Default 1,200.
     min_mtu: u16;
     /// How larger packets are tried (RFC 8899); `None` keeps
-    /// [`initial_mtu`](Self::initial_mtu). Default: up to 1,452 bytes.
+    /// [`initial_mtu`](Self::initial_mtu). Its times are added to the clock, which
+    /// [`Duration::MAX`] does not fit: a year is long. Default: up to 1,452 bytes.
     mtu_discovery_config: Option<MtuDiscoveryConfig>;
     /// Whether data packets are padded to the full size against traffic analysis. Default `false`.
     pad_to_mtu: bool;
@@ -183,9 +194,12 @@ setters! {
     /// a path that may be dead or congested: 60 with 1 s, 6 with 10 s.
     max_probe_interval: Option<Duration>;
     /// Silence after which a PING keeps the connection alive; less than both idle timeouts.
-    /// Default `None`.
+    /// Less than 10 ms are 10 ms: with 0 PINGs leave without a pause, 4,000 a second, and no idle
+    /// timeout is shorter than three probe timeouts, 78 ms with the usual delay of ACKs (RFC 9000
+    /// §10.1). Default `None`.
     keep_alive_interval: Option<Duration>;
-    /// Most bytes of handshake data held out of order. Default 16 KiB.
+    /// Most bytes of handshake data held out of order, at least 4 KiB (RFC 9000 §7.5).
+    /// Default 16 KiB.
     crypto_buffer_size: usize;
     /// Whether observers may see the spin bit (RFC 9000 §17.4). Default `true`.
     allow_spin: bool;
@@ -325,30 +339,52 @@ impl TransportConfig {
         self
     }
 
-    /// What quinn-proto needs for one connection, and what its driver does.
-    ///
-    /// Not shared between connections, because a factory belongs to one of them.
+    /// # Errors
+    /// Which value no connection can work with, and what to do.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.loss_thresholds()?;
+        ranges::initial_rtt(self.initial_rtt)?;
+        ranges::first_payload("initial_mtu", self.initial_mtu)?;
+        ranges::first_payload("min_mtu", self.min_mtu)?;
+        Ok(())
+    }
+
+    fn loss_thresholds(&self) -> Result<LossThresholds, String> {
+        Ok(LossThresholds {
+            packets: self.packet_threshold,
+            time: ranges::time_threshold(self.time_threshold)?,
+            max_time: ranges::max_time_threshold(self.max_time_threshold)?,
+            persistent_congestion: self.persistent_congestion_threshold,
+        })
+    }
+
+    /// What quinn-proto needs for one connection, and what its driver does: end it, after an error.
     pub(crate) fn for_connection(&self) -> (Arc<quinn_proto::TransportConfig>, DriverConfig) {
+        let Err(error) = self.check() else {
+            return self.for_checked_connection();
+        };
+        let (config, mut driver) = Self::default().for_checked_connection();
+        driver.error = Some(error);
+        (config, driver)
+    }
+
+    /// Not shared between connections, because a factory belongs to one of them.
+    fn for_checked_connection(&self) -> (Arc<quinn_proto::TransportConfig>, DriverConfig) {
         let seed = self.congestion_seed.unwrap_or_else(random::u64);
         let varint = |bytes| VarInt::from_u64(bytes).unwrap_or(VarInt::MAX);
         let (receive_window, most) = self.windows.receive;
         let stream_receive_window = self.stream_receive_window.unwrap_or_else(|| varint(most));
-        let loss_thresholds = LossThresholds {
-            packets: self.packet_threshold,
-            time: self.time_threshold,
-            max_time: self.max_time_threshold,
-            persistent_congestion: self.persistent_congestion_threshold,
-        };
+        let loss_thresholds = self.loss_thresholds().expect("the caller has checked it");
         let choice = self.congestion.clone();
         let (factory, congestion) = CongestionFactory::new(choice, seed, loss_thresholds);
         let (packet_threshold, time_threshold) = loss_thresholds.of_quinn();
-        let bidi = stream_limit(self.initial_bidi_streams, self.max_concurrent_bidi_streams);
-        let uni = stream_limit(self.initial_uni_streams, self.max_concurrent_uni_streams);
+        let bidi = ranges::streams(self.initial_bidi_streams, self.max_concurrent_bidi_streams);
+        let uni = ranges::streams(self.initial_uni_streams, self.max_concurrent_uni_streams);
         let mut config = quinn_proto::TransportConfig::default();
         config
             .max_concurrent_bidi_streams(bidi.0)
             .max_concurrent_uni_streams(uni.0)
-            .max_idle_timeout(self.max_idle_timeout)
+            .max_idle_timeout(self.max_idle_timeout.filter(ranges::is_idle_timeout))
             .stream_receive_window(stream_receive_window)
             .receive_window(varint(receive_window))
             .send_window(self.windows.send.0)
@@ -362,8 +398,8 @@ impl TransportConfig {
             .pad_to_mtu(self.pad_to_mtu)
             .ack_frequency_config(self.ack_frequency_config.clone())
             .persistent_congestion_threshold(self.persistent_congestion_threshold)
-            .keep_alive_interval(self.keep_alive_interval)
-            .crypto_buffer_size(self.crypto_buffer_size)
+            .keep_alive_interval(self.keep_alive_interval.map(ranges::keep_alive))
+            .crypto_buffer_size(self.crypto_buffer_size.max(ranges::LEAST_CRYPTO_BUFFER))
             .allow_spin(self.allow_spin)
             .datagram_receive_buffer_size(self.datagram_receive_buffer_size)
             .datagram_send_buffer_size(PROTO_DATAGRAM_BUFFER)
@@ -384,6 +420,7 @@ impl TransportConfig {
                 pacing: self.kernel_pacing,
                 dscp: self.dscp,
             },
+            error: None,
             is_validated: false,
             max_packets_per_ack: match &self.ack_frequency_config {
                 Some(_) => UNASKED,
@@ -418,11 +455,11 @@ impl Default for TransportConfig {
             initial_bidi_streams: None,
             initial_uni_streams: None,
             max_idle_timeout: Some(VarInt::from_u32(30_000).into()),
-            handshake_timeout: Some(HANDSHAKE_TIMEOUT),
+            handshake_timeout: Some(defaults::HANDSHAKE_TIMEOUT),
             stream_receive_window: None,
             windows: WindowConfig {
-                receive: (FIRST_WINDOW, MAX_WINDOW),
-                send: (FIRST_WINDOW, MAX_WINDOW),
+                receive: (defaults::FIRST_WINDOW, defaults::MAX_WINDOW),
+                send: (defaults::FIRST_WINDOW, defaults::MAX_WINDOW),
             },
             send_fairness: true,
             packet_threshold: 3,
@@ -446,7 +483,7 @@ impl Default for TransportConfig {
             enable_segmentation_offload: true,
             congestion: Arc::new(
                 Registry::standard()
-                    .choose(DEFAULT_CONTROLLER)
+                    .choose(defaults::DEFAULT_CONTROLLER)
                     .expect("the standard registry has it"),
             ),
             congestion_seed: None,
@@ -454,33 +491,10 @@ impl Default for TransportConfig {
             kernel_pacing: KernelPacing::Off,
             dscp: Dscp::DEFAULT,
             path_memory: Arc::default(),
-            path_memory_lifetime: LIFETIME,
+            path_memory_lifetime: defaults::LIFETIME,
             max_jump: u64::MAX,
             #[cfg(feature = "qlog")]
             qlog_stream: None,
         }
     }
 }
-
-/// How many streams the peer may have open to begin with, and what becomes of that.
-fn stream_limit(initial: Option<VarInt>, most: VarInt) -> (VarInt, Option<RaisedLimit>) {
-    let initial = initial.map_or(most, |initial| initial.max(VarInt::from_u32(1)).min(most));
-    let initial = initial.min(RaisedLimit::first(0, most));
-    (initial, RaisedLimit::new(initial, most))
-}
-
-/// Bytes that a window begins with. A sender that doubles from ten packets needs six round trips to
-/// fill it, in which it has grown; 10,000 connections that nobody reads from hold 10 GiB at most.
-const FIRST_WINDOW: u64 = 1 << 20;
-
-/// Bytes that a window comes to at most: 64 MiB in flight, twice.
-const MAX_WINDOW: u64 = 128 << 20;
-
-/// Probe timeouts of 1, 2 and 4 s, and a bit (RFC 9002 §6.2.1).
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// As long as Chromium uses what a server has told it of its bandwidth (kBWRE).
-const LIFETIME: Duration = Duration::from_secs(3_600);
-
-/// What a connection gets that asks for nothing.
-const DEFAULT_CONTROLLER: &str = "cubic";

@@ -9,6 +9,16 @@ pub(super) struct PendingClose {
     pub(super) cause: Cause,
 }
 
+impl PendingClose {
+    /// For an error of the configuration.
+    pub(super) fn at_once(now: Instant, error: String) -> Self {
+        Self {
+            at: now,
+            cause: Cause::Config(error),
+        }
+    }
+}
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Cause {
     /// The handshake takes too long, whatever the peer sends.
@@ -17,6 +27,8 @@ pub(super) enum Cause {
     Fragmentation,
     /// Code of the application's has panicked: whose it was, and what it said.
     Panic(String),
+    /// The configuration has a value that no connection can work with: which.
+    Config(String),
     /// The kernel is to time departures and cannot: why.
     KernelPacing(String),
 }
@@ -26,7 +38,9 @@ impl Cause {
         match self {
             Self::Handshake => ConnectionError::TimedOut,
             Self::Fragmentation => internal_error(PIECES.to_owned()),
-            Self::Panic(reason) | Self::KernelPacing(reason) => internal_error(reason),
+            Self::Panic(reason) | Self::Config(reason) | Self::KernelPacing(reason) => {
+                internal_error(reason)
+            }
         }
     }
 
@@ -35,7 +49,7 @@ impl Cause {
         match self {
             Self::Handshake => "handshake timed out",
             Self::Fragmentation => PIECES,
-            Self::Panic(_) | Self::KernelPacing(_) => "internal error",
+            Self::Panic(_) | Self::Config(_) | Self::KernelPacing(_) => "internal error",
         }
     }
 }

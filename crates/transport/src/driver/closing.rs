@@ -66,7 +66,9 @@ impl ConnectionDriver {
     pub(crate) fn panic(&self) -> Option<&str> {
         match &self.pending_close.as_ref()?.cause {
             Cause::Panic(reason) => Some(reason),
-            Cause::Handshake | Cause::Fragmentation | Cause::KernelPacing(_) => None,
+            Cause::Handshake | Cause::Fragmentation | Cause::Config(_) | Cause::KernelPacing(_) => {
+                None
+            }
         }
     }
 

@@ -44,6 +44,8 @@ pub(crate) enum Reason {
 pub(crate) struct DriverConfig {
     /// The handle that came with the factory in quinn-proto's configuration.
     pub(crate) congestion: CongestionHandle,
+    /// What is wrong with the application's configuration: the connection ends with it.
+    pub(crate) error: Option<String>,
     /// Upper bound of the sending rate, whatever the controller decides.
     pub(crate) max_rate: Option<Bandwidth>,
     pub(crate) windows: WindowConfig,

@@ -11,3 +11,4 @@ mod support;
 mod ten_lines;
 mod time;
 mod unsent;
+mod values;
