@@ -60,7 +60,7 @@ fn say(line: fmt::Arguments<'_>) {
 pub(crate) struct Server {
     pub(crate) endpoint: Endpoint,
     page: TcpListener,
-    html: String,
+    pub(crate) html: String,
     pub(crate) relay: Arc<RelayHandle>,
 }
 
