@@ -216,7 +216,6 @@ function showFigures(figures) {
     if (!place) {
       place = document.createElement("figure");
       place.id = id;
-      place.style.margin = "0";
       $(name === "states" ? "states" : "figures").append(place);
     }
     // The simulator escapes what a page or an address has said.
@@ -356,9 +355,10 @@ class Playground {
 // ── Start ────────────────────────────────────────────────────────────────────────────────────
 
 function describe(described) {
-  const style = document.createElement("style");
-  style.textContent = described.style;
-  document.head.append(style);
+  // The page's policy has no place for a <style> element.
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(described.style);
+  document.adoptedStyleSheets.push(sheet);
   const list = document.createElement("datalist");
   list.id = "controllers";
   for (const { name, about } of described.controllers) list.append(new Option(about, name));

@@ -69,16 +69,15 @@ impl Shell<'_> {
     }
 
     fn head(&self) -> String {
+        let style = format!("\n{PAGE_STYLE}{}{}\n", plot::chips(), plot::stylesheet());
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
              <meta name=\"color-scheme\" content=\"light dark\"/>\n\
-             <title>{}</title>\n<style>\n{PAGE_STYLE}{}{}\n</style>\n</head>\n<body>\n",
-            policy(),
+             <title>{}</title>\n<style>{style}</style>\n</head>\n<body>\n",
+            policy(&style),
             escape(self.heading),
-            plot::chips(),
-            plot::stylesheet()
         )
     }
 }
@@ -156,17 +155,20 @@ pub(super) const BOXES: &str = "Box: the middle half, with a line at the median;
 
 const PAGE_STYLE: &str = include_str!("style.css");
 
-/// Styles of this file and the one script, by its hash: nothing else, from anywhere.
-fn policy() -> String {
-    let hash = Sha256::new()
-        .chain_update(SCRIPT_BEGIN)
-        .chain_update(SCRIPT)
-        .chain_update(SCRIPT_END)
-        .finalize();
+/// The one style sheet and the one script, each by its hash: nothing else, from anywhere.
+fn policy(style: &str) -> String {
+    let script = [SCRIPT_BEGIN, SCRIPT, SCRIPT_END].concat();
     format!(
-        "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'",
-        BASE64_STANDARD.encode(hash)
+        "default-src 'none'; style-src {}; script-src {}",
+        source(style),
+        source(&script)
     )
+}
+
+/// What a policy calls an element with this text.
+fn source(text: &str) -> String {
+    let hash = Sha256::digest(text);
+    format!("'sha256-{}'", BASE64_STANDARD.encode(hash))
 }
 
 pub(super) const SCRIPT: &str = include_str!("script.js");

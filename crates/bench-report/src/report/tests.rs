@@ -72,14 +72,27 @@ fn the_page_needs_nothing_from_elsewhere() {
 }
 
 #[test]
-fn the_policy_names_the_only_script_by_its_hash() {
+fn the_policy_names_the_only_script_and_style_sheet_by_their_hashes() {
     let page = html(&fixtures::ab());
-    let (_, script) = page.rsplit_once("<script>").unwrap();
-    let (script, _) = script.split_once("</script>").unwrap();
-    let hash = BASE64_STANDARD.encode(Sha256::digest(script));
-    let policy = format!("script-src 'sha256-{hash}'\"");
+    let source = |name: &str| {
+        let (_, text) = page.rsplit_once(&format!("<{name}>")).unwrap();
+        let (text, _) = text.split_once(&format!("</{name}>")).unwrap();
+        let hash = BASE64_STANDARD.encode(Sha256::digest(text));
+        format!("{name}-src 'sha256-{hash}'")
+    };
+    let policy = format!(
+        "content=\"default-src 'none'; {}; {}\"/>",
+        source("style"),
+        source("script")
+    );
     assert!(page.contains(&policy), "{policy}");
-    assert_eq!(scripts(&parse(&page)), 2);
+    let document = parse(&page);
+    assert_eq!(scripts(&document), 2);
+    let mut nodes = document.descendants();
+    // A browser that keeps to the policy would ignore it.
+    assert!(nodes.all(|node| node.attribute("style").is_none()));
+    let nodes = document.descendants();
+    assert_eq!(nodes.filter(|node| node.has_tag_name("style")).count(), 1);
 }
 
 /// That of the page, and the data.
