@@ -5,10 +5,11 @@ pub mod values;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
 use crate::terminal;
-use clap::builder::Styles;
-use clap::{Command, CommandFactory, FromArgMatches};
-use std::ffi::OsString;
+use link_sim::program::{self, is_link_word};
+use std::net::IpAddr;
 use std::process::ExitCode;
+
+pub use link_sim::program::parse;
 
 /// Why a program ends at its command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,61 +23,25 @@ pub enum Exit {
 impl Exit {
     /// What clap's `error` asks for, or says of the command line.
     pub fn of(error: &clap::Error) -> Self {
-        match error.kind() {
-            clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion => {
-                Self::Asked(error.to_string())
-            }
-            // As text it would lack the escape sequences in what was typed.
-            _ => Self::Refused(Failure::usage(one_line(&error.render().ansi().to_string()))),
+        match program::refusal(error, hint) {
+            None => Self::Asked(error.to_string()),
+            Some(said) => Self::Refused(Failure::usage(said)),
         }
     }
 }
 
-/// Reads a command line; the first argument is the program's name.
-///
-/// # Errors
-/// When it is wrong, or asks for help or the version: see [`Exit::of`].
-pub fn parse<T: CommandFactory + FromArgMatches>(
-    args: impl IntoIterator<Item = OsString>,
-) -> Result<T, clap::Error> {
-    let command = T::command().styles(Styles::plain());
-    let matches = with_negative_numbers(command).try_get_matches_from(args)?;
-    T::from_arg_matches(&matches)
-}
-
-/// Takes `-1` behind an option for its value, whose bounds are then named.
-fn with_negative_numbers(command: Command) -> Command {
-    let command = command.mut_args(|argument| {
-        let takes_value = argument.get_action().takes_values() && !argument.is_positional();
-        argument.allow_negative_numbers(takes_value)
-    });
-    command.mut_subcommands(with_negative_numbers)
-}
-
-/// clap's message without its frame: what is wrong, and the tips, in a line.
-fn one_line(message: &str) -> String {
-    let lines = message
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
-        .filter(|line| !line.is_empty());
-    let mut lines: Vec<&str> = lines.collect();
-    let unexpected = lines.first().and_then(|line| {
-        let (_, rest) = line.split_once("unexpected argument '")?;
-        rest.strip_suffix("' found")
-    });
-    let hint = unexpected.and_then(|unexpected| {
-        let known = ELSEWHERE.iter().find(|(option, _)| *option == unexpected);
-        let is_useful = |line: &str| known.is_none() && is_similar(line, unexpected);
-        lines.retain(|line| !line.starts_with("tip: ") || is_useful(line));
-        known
-            .map(|(_, hint)| *hint)
-            .or_else(|| of_number(unexpected))
-    });
-    lines.extend(hint);
-    let text = lines.join("; ");
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
-    in_plain_words(&text.replace(":; ", ": "))
+/// What an argument that the programs do not know was probably meant for.
+fn hint(argument: &str) -> Option<&'static str> {
+    let known = ELSEWHERE.iter().find(|(option, _)| *option == argument);
+    let is_of_link = argument.strip_prefix("--").is_some_and(is_link_word);
+    match known {
+        Some((_, hint)) => Some(hint),
+        None if argument.parse::<IpAddr>().is_ok() => {
+            Some("a client is started by bench-client run HOST, a server by bench-server -B ADDR")
+        }
+        None if is_of_link => Some("a link is one argument: --link \"delay 20ms rate 10mbit\""),
+        None => of_number(argument),
+    }
 }
 
 /// What a number that belongs to no option was probably meant for.
@@ -90,33 +55,8 @@ fn of_number(word: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a tip names an option that begins as the one that was given, which is then a slip of the
-/// finger.
-fn is_similar(tip: &str, given: &str) -> bool {
-    let named = tip.strip_prefix("tip: a similar argument exists: '");
-    let begin = |text: &str| text.chars().take(4).collect::<String>();
-    named.is_some_and(|named| begin(named) == begin(given))
-}
-
-/// What the standard library says of numbers, for people who do not program.
-fn in_plain_words(text: &str) -> String {
-    let is_negative = text.contains("invalid value '-");
-    let no_number = if is_negative {
-        "below 0"
-    } else {
-        "not a whole number"
-    };
-    text.replace("invalid digit found in string", no_number)
-        .replace(
-            "cannot parse integer from empty string",
-            "not a whole number",
-        )
-        .replace("number too large to fit in target type", "too large")
-        .replace("invalid IP address syntax", "not an IP address")
-}
-
 /// Options that stand elsewhere, and those of iperf3's that are something else here.
-const ELSEWHERE: [(&str, &str); 10] = [
+const ELSEWHERE: [(&str, &str); 13] = [
     ("-v", VERSION),
     ("--version", VERSION),
     ("-c", "the server is an argument: bench-client run HOST"),
@@ -124,11 +64,11 @@ const ELSEWHERE: [(&str, &str); 10] = [
         "--client",
         "the server is an argument: bench-client run HOST",
     ),
-    ("-s", "the server is a program of its own: bench-server"),
-    (
-        "--server",
-        "the server is a program of its own: bench-server",
-    ),
+    ("-s", "bench-server is the server, without -s"),
+    ("--server", "bench-server is the server, without --server"),
+    ("-o", FILES),
+    ("--output", FILES),
+    ("--report", FILES),
     ("-D", DAEMON),
     ("--daemon", DAEMON),
     ("-I", DAEMON),
@@ -136,6 +76,9 @@ const ELSEWHERE: [(&str, &str); 10] = [
 ];
 
 const VERSION: &str = "bench-client --version prints the version";
+
+const FILES: &str = "the page's file is named by --report (run, ab, matrix), --html (report) or \
+                     --output (scorecard)";
 
 const DAEMON: &str = "the server is a program of its own: bench-server -D";
 
@@ -181,57 +124,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_have_no_words_of_rust_and_no_tips_that_mislead() {
-        for (message, line) in [
+    fn what_was_meant_is_named() {
+        for (argument, named) in [
+            ("5201", "a port follows -p, or the host as in HOST:PORT"),
             (
-                "error: invalid value '-1' for '--jobs <N>': invalid digit found in string",
-                "invalid value '-1' for '--jobs <N>': below 0",
+                "0.2s",
+                "the time of --ping and --rpm follows a `=`, as in --ping=200ms",
+            ),
+            ("-s", "bench-server is the server, without -s"),
+            (
+                "127.0.0.1",
+                "a client is started by bench-client run HOST, a server by bench-server -B ADDR",
             ),
             (
-                "error: unexpected argument '5201' found",
-                "unexpected argument '5201' found; a port follows -p, or the host as in HOST:PORT",
+                "--output",
+                "the page's file is named by --report (run, ab, matrix), --html (report) or \
+                 --output (scorecard)",
             ),
+            ("-c", "the server is an argument: bench-client run HOST"),
             (
-                "error: unexpected argument '0.2s' found",
-                "unexpected argument '0.2s' found; the time of --ping and --rpm follows a `=`, as \
-                 in --ping=200ms",
+                "--delay",
+                "a link is one argument: --link \"delay 20ms rate 10mbit\"",
             ),
-            (
-                "error: unexpected argument 'x' found",
-                "unexpected argument 'x' found",
-            ),
-            (
-                "error: invalid value 'x' for '-P': invalid digit found in string",
-                "invalid value 'x' for '-P': not a whole number",
-            ),
-            (
-                "error: unexpected argument '--dscp' found\n\n  tip: a similar argument exists: \
-                 '--udp'",
-                "unexpected argument '--dscp' found",
-            ),
-            (
-                "error: unexpected argument '--paralel' found\n\n  tip: a similar argument exists: \
-                 '--parallel'",
-                "unexpected argument '--paralel' found; tip: a similar argument exists: \
-                 '--parallel'",
-            ),
-            (
-                "error: unexpected argument '-c' found\n\n  tip: to pass '-c' as a value, use \
-                 '-- -c'",
-                "unexpected argument '-c' found; the server is an argument: bench-client run HOST",
-            ),
-            (
-                "error: unexpected argument '--version' found\n\n  tip: a similar argument \
-                 exists: '--version6'",
-                "unexpected argument '--version' found; bench-client --version prints the version",
-            ),
-            (
-                "error: unexpected argument '-D' found",
-                "unexpected argument '-D' found; the server is a program of its own: bench-server \
-                 -D",
-            ),
+            ("--version", "bench-client --version prints the version"),
+            ("-D", "the server is a program of its own: bench-server -D"),
         ] {
-            assert_eq!(one_line(message), line);
+            assert_eq!(hint(argument), Some(named));
         }
+        assert_eq!((hint("x"), hint("--dscp")), (None, None));
     }
 }

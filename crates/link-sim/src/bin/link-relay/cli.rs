@@ -1,71 +1,41 @@
-//! What the command line says of itself, in a line and without words of Rust.
+//! The command line, and what is said of it.
 
 use crate::failure::print_error;
-use clap::builder::Styles;
-use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
-use std::ffi::OsString;
+use link_sim::program::{self, is_link_word};
 
 /// Reads the command line; ends the program where it is wrong or asks for help.
 pub(super) fn parse<T: CommandFactory + FromArgMatches>() -> T {
-    match read(std::env::args_os()) {
-        Ok(command_line) => command_line,
-        Err(error) if is_asked_for(error.kind()) => error.exit(),
-        Err(error) => {
-            print_error(one_line(&text_of(&error)));
-            std::process::exit(error.exit_code());
-        }
-    }
+    program::parse(std::env::args_os()).unwrap_or_else(|error| {
+        let Some(said) = program::refusal(&error, hint) else {
+            error.exit();
+        };
+        print_error(said);
+        std::process::exit(error.exit_code());
+    })
 }
 
-fn read<T: CommandFactory + FromArgMatches>(
-    words: impl IntoIterator<Item = OsString>,
-) -> Result<T, clap::Error> {
-    let command = T::command().styles(Styles::plain());
-    T::from_arg_matches(&command.try_get_matches_from(words)?)
-}
-
-/// What clap says, with the escape sequences in what was typed, for [`print_error`] to show.
-fn text_of(error: &clap::Error) -> String {
-    error.render().ansi().to_string()
-}
-
-const fn is_asked_for(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
-}
-
-/// clap's message without its frame, and without the tip to take a wrong option for a LINK.
-fn one_line(message: &str) -> String {
-    let lines = message
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
-        .filter(|line| !line.is_empty() && !line.starts_with("tip: to pass"));
-    let text = lines.collect::<Vec<_>>().join("; ").replace(":; ", ": ");
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
-    in_plain_words(text)
-}
-
-fn in_plain_words(text: &str) -> String {
-    text.replace("invalid socket address syntax", "not an address and a port")
-        .replace("invalid IP address syntax", "not an IP address")
+/// What an argument that the program does not know was probably meant for.
+fn hint(argument: &str) -> Option<&'static str> {
+    let word = argument.strip_prefix("--")?;
+    is_link_word(word).then_some("the words of a LINK have no dashes: delay 20ms rate 10mbit")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::CommandLine;
+    use std::ffi::OsString;
 
-    fn said(words: &[&str]) -> String {
+    fn said(words: &[&str]) -> Option<String> {
         let words = ["link-relay"].iter().chain(words).map(OsString::from);
-        let error = read::<CommandLine>(words).expect_err("it is wrong");
-        assert!(!is_asked_for(error.kind()));
-        one_line(&text_of(&error))
+        let error = program::parse::<CommandLine>(words).expect_err("it is wrong");
+        program::refusal(&error, hint)
     }
 
     #[test]
     fn what_was_typed_is_kept_for_the_error_to_show() {
-        let said = said(&["--max-clients", "\x1b[31mx"]);
+        let said = said(&["--max-clients", "\x1b[31mx"]).expect("it is wrong");
         assert!(
             said.starts_with("invalid value '\x1b[31mx' for '"),
             "{said:?}"
@@ -85,22 +55,25 @@ mod tests {
                 "invalid value '3' for '--snaplen <BYTES>': expected a whole number from 28 to \
                  262144",
             ),
+            (
+                &["--delay", "20ms"],
+                "unexpected argument '--delay' found; the words of a LINK have no dashes: delay \
+                 20ms rate 10mbit",
+            ),
             (&["--bogus"], "unexpected argument '--bogus' found"),
             (
                 &["--listen", "127.0.0.1:1"],
                 "the following required arguments were not provided: --to <ADDR>",
             ),
         ] {
-            assert_eq!(said(words), line);
+            assert_eq!(said(words).as_deref(), Some(line));
         }
     }
 
     #[test]
     fn help_and_the_version_are_no_errors() {
         for word in ["--help", "-v", "-V", "--version"] {
-            let words = ["link-relay", word].map(OsString::from);
-            let error = read::<CommandLine>(words).expect_err("nothing else is done");
-            assert!(is_asked_for(error.kind()), "{word}");
+            assert_eq!(said(&[word]), None, "{word}");
         }
     }
 }
