@@ -16,7 +16,8 @@ pub use frames::{frame_block, frame_row};
 pub use matrix::{matrix_table, matrix_table_within};
 pub use requests::{request_block, request_row};
 pub use rows::{
-    Columns, cpu_line, datagram_header, end_block, interval_header, interval_row, with_direction,
+    Columns, cpu_line, datagram_header, detail_header, detail_row, end_block, interval_header,
+    interval_row, with_direction,
 };
 
 #[cfg(test)]

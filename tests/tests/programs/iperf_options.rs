@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use e2e::programs::{Ended, Running, bench_server, port_at_end, run, scratch_file};
+use e2e::programs::{Ended, Running, bench_server, port_at_end, program, run, scratch_file};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::net::UdpSocket;
@@ -79,6 +79,30 @@ fn a_program_keeps_to_its_core_and_names_those_there_are() {
             "{refused:?}"
         );
         assert!(refused.stderr.contains("; use 0"), "{refused:?}");
+    }
+}
+
+/// What `script` gives a program is a terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn every_line_of_a_verbose_run_fits_the_terminal() {
+    let (_server, port) = bench_server(&[]);
+    let client = program("bench-client");
+    for (columns, options) in [(80, "-P 2"), (80, "--bidir"), (80, "-u"), (200, "")] {
+        let command = format!(
+            "stty cols {columns}; exec {} run 127.0.0.1 -p {port} -t 2 -b 8M -V {options}",
+            client.display()
+        );
+        let terminal = Running::start_system("script", ["-qec", &command, "/dev/null"]);
+        let shown = terminal.wait();
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        let mut lines = shown.stdout.lines().map(|line| line.trim_end());
+        let long = lines.clone().find(|line| line.chars().count() > columns);
+        assert_eq!(long, None, "{options}");
+        let heads = lines.find(|line| line.contains("MinRTT"));
+        assert_eq!(heads.is_none(), options == "-u", "{options}: {shown:?}");
+        let in_one = heads.is_some_and(|line| line.contains("Interval"));
+        assert_eq!(in_one, columns == 200, "{options}: {shown:?}");
     }
 }
 

@@ -191,8 +191,8 @@ pub(crate) struct RunArgs {
     /// Unit of rates: k, m, g, t for bits, K, M, G, T for bytes
     #[arg(short = 'f', long, value_name = "UNIT", help_heading = "Output")]
     pub(crate) format: Option<Unit>,
-    /// Rows of 150 columns with what ss -ti shows: min RTT, bytes in flight, delivery rate, gains,
-    /// application-limited time, CE marks, state
+    /// Rows with what ss -ti shows: min RTT, bytes in flight, delivery rate, gains,
+    /// application-limited time, CE marks, state; on a terminal of less than 150 columns below it
     #[arg(short = 'V', long, help_heading = "Output")]
     pub(crate) verbose: bool,
     /// Show the run full-screen, with sparklines; q ends it as Ctrl-C does

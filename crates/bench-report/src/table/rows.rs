@@ -33,6 +33,17 @@ impl Columns {
         }
     }
 
+    /// The same for rows of which the controller's details are wanted, and whether these stand in a
+    /// [line of their own](detail_row) below.
+    pub fn with_details(width: usize) -> (Self, bool) {
+        match width {
+            FULL.. => (Self::Full, false),
+            // Where the state ends the first line it would not end the second.
+            NARROW..FULL => (Self::Narrow, true),
+            ..NARROW => (Self::fitting(width), true),
+        }
+    }
+
     const fn has_window(self) -> bool {
         !matches!(self, Self::Least | Self::Few)
     }
@@ -61,11 +72,32 @@ pub fn interval_header(columns: Columns) -> String {
         Columns::Short => short,
         Columns::Narrow => narrow,
         Columns::Wide => format!("{narrow} State"),
-        Columns::Full => format!(
-            "{narrow} {:>6} {:>11} {:>5} {:>9} {:>4} {:>4} State",
-            "MinRTT", "InFlight", "Deliv", "Gains", "App", "CE"
-        ),
+        Columns::Full => format!("{narrow}{} State", details_head()),
     }
+}
+
+fn details_head() -> String {
+    format!(
+        " {:>6} {:>11} {:>5} {:>9} {:>4} {:>4}",
+        "MinRTT", "InFlight", "Deliv", "Gains", "App", "CE"
+    )
+}
+
+/// The head of [`detail_row`]s.
+pub fn detail_header() -> String {
+    format!("{DETAIL_INDENT}{} State", details_head())
+}
+
+/// What [`Columns::Full`] has behind the other columns, as a line of 67 characters below a row;
+/// `None` for rows that have no such figures: those of datagrams and of the warm-up.
+pub fn detail_row(row: &Row) -> Option<String> {
+    if datagrams(row).is_some() || row.omitted == Some(true) {
+        return None;
+    }
+    let state = row.state.as_deref().map(printable).unwrap_or_default();
+    let line = format!("{DETAIL_INDENT}{} {state}", details(row));
+    let line = line.trim_end();
+    (!line.is_empty()).then(|| line.to_owned())
 }
 
 /// The head of the interval rows of datagrams; `arrive` where this side receives them.
@@ -302,3 +334,7 @@ const NARROW: usize = 80;
 
 /// Where the longest state of the controllers that come with this project ends, `ProbeBW_REFILL`.
 const WIDE: usize = 95;
+const FULL: usize = 150;
+
+/// Below the number of a row.
+const DETAIL_INDENT: &str = "      ";

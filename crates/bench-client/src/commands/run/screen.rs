@@ -16,8 +16,8 @@ use bench_report::date;
 use bench_report::result::iperf::{End, Interval, Row, Start};
 use bench_report::result::{Round, RunRequests, RunResult};
 use bench_report::table::{
-    Columns, cpu_line, datagram_header, end_block, frame_block, frame_row, interval_header,
-    interval_row, request_block, request_row, with_direction,
+    Columns, cpu_line, datagram_header, detail_header, detail_row, end_block, frame_block,
+    frame_row, interval_header, interval_row, request_block, request_row, with_direction,
 };
 use bench_report::text::{Unit, amount, printable, wrapped, wrapped_row};
 use paceline::NoKernelPacing;
@@ -27,7 +27,9 @@ pub(super) struct Screen {
     form: Form,
     unit: Unit,
     columns: Columns,
-    /// The characters of a line, which `-V` does not keep to.
+    /// Whether what `-V` adds stands below each row, for which a line has no room.
+    has_details_below: bool,
+    /// The characters of a line.
     width: usize,
     is_verbose: bool,
     title: Option<String>,
@@ -81,14 +83,11 @@ impl Screen {
             },
             live: None,
             unit: args.format.unwrap_or_default(),
-            columns: if args.verbose {
-                Columns::Full
-            } else {
-                Columns::Narrow
-            },
-            width: match (args.verbose, log) {
-                (false, None) => terminal_width::of_terminal().unwrap_or(usize::MAX),
-                _ => usize::MAX,
+            columns: Columns::Narrow,
+            has_details_below: false,
+            width: match log {
+                None => terminal_width::of_terminal().unwrap_or(usize::MAX),
+                Some(_) => usize::MAX,
             },
             is_verbose: args.verbose,
             title: args.title.clone(),
@@ -150,16 +149,14 @@ impl Screen {
                 remote.port()
             ));
         }
-        if self.columns == Columns::Full {
+        if self.is_verbose {
             self.kernel_pacing(beginning, plan);
         }
         if plan.extras.is_idle() {
             return;
         }
         let is_bidir = plan.direction == Direction::Both;
-        if self.columns == Columns::Narrow {
-            self.columns = self.fitting(is_bidir);
-        }
+        (self.columns, self.has_details_below) = self.fitting(is_bidir);
         let header = match plan.extras.datagrams {
             Some(_) => datagram_header(plan.direction.server_sends(), self.columns),
             None => interval_header(self.columns),
@@ -168,16 +165,23 @@ impl Screen {
             true => with_direction(&header, None),
             false => header,
         });
+        if self.has_details_below && plan.extras.datagrams.is_none() {
+            self.row(&detail_header());
+        }
     }
 
-    /// The columns for which a line has room, of those that 80 characters have room for. Behind the
-    /// number of a row stands a direction where both sides send.
-    fn fitting(&self, is_bidir: bool) -> Columns {
+    /// The columns for which a line has room, without `-V` of those that 80 characters have room
+    /// for, and whether the details of `-V` stand below. Behind the number of a row stands a
+    /// direction where both sides send.
+    fn fitting(&self, is_bidir: bool) -> (Columns, bool) {
         let room = self.width.saturating_sub(self.prefix().chars().count());
         let direction = if is_bidir { "[TX-C]".len() } else { 0 };
+        if self.is_verbose {
+            return Columns::with_details(room.saturating_sub(direction));
+        }
         match Columns::fitting(room.min(80).saturating_sub(direction)) {
-            Columns::Wide => Columns::Narrow,
-            columns => columns,
+            Columns::Wide => (Columns::Narrow, false),
+            columns => (columns, false),
         }
     }
 
@@ -232,13 +236,23 @@ impl Screen {
         };
         for row in &interval.streams {
             self.row(&line(row, self.unit, self.columns));
+            self.details(row);
         }
         let sums = [Some(&interval.sum), interval.sum_bidir_reverse.as_ref()];
         let directions = sums.iter().flatten().count();
         if interval.streams.len() > directions {
             for sum in sums.into_iter().flatten() {
                 self.row(&line(sum, self.unit, self.columns));
+                self.details(sum);
             }
+        }
+    }
+
+    fn details(&mut self, row: &Row) {
+        if self.has_details_below
+            && let Some(details) = detail_row(row)
+        {
+            self.row(&details);
         }
     }
 

@@ -126,8 +126,7 @@ fn a_wide_terminal_shows_the_state_as_well() {
     insta::assert_snapshot!(interval_rows(Columns::fitting(100)));
 }
 
-#[test]
-fn verbose_rows_have_the_columns_of_ss() {
+fn detailed_row() -> Row {
     let details = [
         (Quantity::MinRtt, 40.012),
         (Quantity::InFlight, 498_100.0),
@@ -141,12 +140,49 @@ fn verbose_rows_have_the_columns_of_ss() {
     for (quantity, figure) in details {
         row.figures.set(quantity, Some(finite(figure)));
     }
+    row
+}
+
+#[test]
+fn verbose_rows_have_the_columns_of_ss() {
+    let row = detailed_row();
+    assert_eq!(Columns::with_details(150), (Columns::Full, false));
     let lines = [
         interval_header(Columns::Full),
         interval_row(&row, Unit::Adaptive, Columns::Full),
         interval_row(&self::row(2, 0), Unit::Adaptive, Columns::Full),
     ];
     insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn where_verbose_rows_have_no_room_the_columns_of_ss_stand_below() {
+    let mut row = detailed_row();
+    row.state = Some("ProbeBW_REFILL".to_owned());
+    let full = interval_row(&row, Unit::Adaptive, Columns::Full);
+    for width in [149, 80, 74, 60] {
+        let (columns, is_below) = Columns::with_details(width);
+        assert!(is_below);
+        let lines = [
+            interval_header(columns),
+            detail_header(),
+            interval_row(&row, Unit::Adaptive, columns),
+            detail_row(&row).unwrap(),
+        ];
+        if width >= 74 {
+            let longest = lines.iter().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(width), "{}", lines.join("\n"));
+        }
+        let words = |text: &str| text.split_whitespace().count();
+        let shown = words(&lines[2]) + words(&lines[3]);
+        assert_eq!(shown == words(&full), width >= 80, "{}", lines.join("\n"));
+        if width == 80 {
+            insta::assert_snapshot!("verbose_rows_in_80_columns", lines.join("\n"));
+        }
+    }
+    row.omitted = Some(true);
+    assert_eq!(detail_row(&row), None);
+    assert_eq!(detail_row(&Row::default()), None);
 }
 
 #[test]
