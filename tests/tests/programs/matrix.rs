@@ -158,13 +158,16 @@ fn ctrl_c_keeps_the_finished_cells() {
     sweep.interrupt();
     let ended = sweep.wait();
     assert_eq!(ended.code, Some(1), "{ended:?}");
+    let said = ended.stderr.lines().last().unwrap();
     assert!(
-        ended
-            .stderr
-            .ends_with("the matrix is incomplete: interrupted\n"),
-        "{ended:?}"
+        said.starts_with("interrupted: the matrix was ended early, by Ctrl-C or a signal; "),
+        "{said}"
     );
-    assert!(!place.cell_files("cells").is_empty());
+    let kept = place.cell_files("cells").len();
+    assert!(kept > 0);
+    assert!(said.contains(&format!("; {kept} of 6 cells are done and kept in ")));
+    assert!(said.ends_with(": the same command goes on with the others"));
+    assert!(!ended.stderr.contains("error:"), "{ended:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Scorecards as a user has them, and those in docs/scorecards.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use e2e::programs::{Ended, run, scratch_file};
+use e2e::programs::{Ended, Running, run, scratch_file};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -25,6 +25,18 @@ fn the_pages_in_the_documentation_are_what_the_program_measures() {
             );
         }
     }
+}
+
+#[test]
+fn who_ends_a_scorecard_is_told_of_no_error() {
+    let mut card = Running::start("bench-client", ["scorecard", "cubic", "--rounds", "30"]);
+    card.note_with("   1/");
+    card.interrupt();
+    let ended = card.wait();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let said = "interrupted: the scorecard of cubic was ended early, by Ctrl-C or a signal, after ";
+    assert!(ended.stderr.contains(said), "{ended:?}");
+    assert!(!ended.stderr.contains("error:"), "{ended:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::{remote, terminal_width};
 use crate::ab::{self, AbSetup, AbVariant, Backend, MAX_VARIANTS, StoppingRule};
 use crate::args::AbArgs;
 use crate::baseline::{self, Baseline};
-use crate::client::Trust;
+use crate::client::{self, Trust};
 use crate::emulated::Links;
 use crate::output::{self, Directory, Output};
 use bench_kit::failure::Failure;
@@ -66,10 +66,30 @@ pub(super) fn run(args: &AbArgs, registry: &Registry) -> Result<ExitCode, Failur
         .error
         .clone()
         .or_else(|| failed.rev().find_map(|round| round.error.clone()));
-    Err(Failure::run(format!(
-        "the test is incomplete: {}",
-        error.unwrap_or_default()
-    )))
+    Err(match error.unwrap_or_default().as_str() {
+        client::INTERRUPTED => ended_early(&setup, &result),
+        error => Failure::run(format!("the test is incomplete: {error}")),
+    })
+}
+
+/// What is said to who ends a test.
+fn ended_early(setup: &AbSetup, result: &AbResult) -> Failure {
+    let rounds = result.variants.iter().flat_map(|variant| &variant.rounds);
+    let done = rounds.filter(|round| round.succeeded()).count();
+    let at_most = if result.until.is_some() {
+        "at most "
+    } else {
+        ""
+    };
+    let all = setup.max_rounds() as usize * result.variants.len();
+    let so_far = match done {
+        0 => "before its first round was over".to_owned(),
+        _ => format!("after {done} of {at_most}{all} rounds, of which the figures are"),
+    };
+    Failure::interrupted(format!(
+        "interrupted: the test was ended early, by Ctrl-C or a signal, {so_far}; the same command \
+         measures all rounds anew"
+    ))
 }
 
 /// Says what became of the baseline's variants, and whether a rule is broken.

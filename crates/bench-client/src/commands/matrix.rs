@@ -35,7 +35,8 @@ pub(super) fn run(args: &MatrixArgs, registry: &Registry) -> Result<ExitCode, Fa
         for note in notes {
             terminal::note(format_args!("{}", printable(&note)));
         }
-        return finish(&result, files, &args.output);
+        print(&result, files, &args.output)?;
+        return judge(&result);
     }
     let (run, shard) = prepare(args, registry)?;
     if shard.is_some() && args.output.has_any() {
@@ -51,8 +52,15 @@ pub(super) fn run(args: &MatrixArgs, registry: &Registry) -> Result<ExitCode, Fa
     let result = run.run(&interrupts, &mut |event| display.show(event))?;
     display.close();
     match shard {
-        None => finish(&result, files, &args.output),
-        Some(shard) => finish_shard(&result, &run, shard),
+        None => {
+            print(&result, files, &args.output)?;
+            ended_early(&result, &run, "the matrix").map_or_else(|| judge(&result), Err)
+        }
+        Some(shard) => {
+            let part = format!("part {shard}");
+            let judged = || judge_shard(&result, &run, &part);
+            ended_early(&result, &run, &part).map_or_else(judged, Err)
+        }
     }
 }
 
@@ -204,17 +212,16 @@ fn announce(run: &MatrixRun, shard: Option<Shard>) {
     ));
 }
 
-fn finish(
-    result: &MatrixResult,
-    files: Files,
-    args: &MatrixOutputArgs,
-) -> Result<ExitCode, Failure> {
+fn print(result: &MatrixResult, files: Files, args: &MatrixOutputArgs) -> Result<(), Failure> {
     if args.print_json {
         terminal::text(&result.to_json());
     } else {
         terminal::text(&matrix_table_within(result, terminal_width::columns()));
     }
-    files.write(result, args.print_json)?;
+    files.write(result, args.print_json)
+}
+
+fn judge(result: &MatrixResult) -> Result<ExitCode, Failure> {
     if result.complete {
         return Ok(ExitCode::SUCCESS);
     }
@@ -227,17 +234,29 @@ fn finish(
 }
 
 /// A part is whole when its cells are.
-fn finish_shard(result: &MatrixResult, run: &MatrixRun, shard: Shard) -> Result<ExitCode, Failure> {
+fn judge_shard(result: &MatrixResult, run: &MatrixRun, part: &str) -> Result<ExitCode, Failure> {
     let (done, due) = (result.cells.len(), run.cells.len());
     let folder = run.store.folder().display();
     if let Some(error) = &result.error {
-        return Err(Failure::run(format!("part {shard} is incomplete: {error}")));
+        return Err(Failure::run(format!("{part} is incomplete: {error}")));
     }
     terminal::result(format_args!(
-        "part {shard}: {done} of {due} cells done, in {folder}; join the directories of all parts \
-         with `bench-client matrix merge`"
+        "{part}: {done} of {due} cells done, in {folder}; join the directories of all parts with \
+         `bench-client matrix merge`"
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is said to who ends a run, if somebody did.
+fn ended_early(result: &MatrixResult, run: &MatrixRun, what: &str) -> Option<Failure> {
+    let (done, due) = (result.cells.len(), run.cells.len());
+    let folder = run.store.folder().display();
+    (result.error.as_deref() == Some(client::INTERRUPTED)).then(|| {
+        Failure::interrupted(format!(
+            "interrupted: {what} was ended early, by Ctrl-C or a signal; {done} of {due} cells \
+             are done and kept in {folder}: the same command goes on with the others"
+        ))
+    })
 }
 
 struct Files {

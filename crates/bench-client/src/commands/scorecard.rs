@@ -1,6 +1,7 @@
 //! `bench-client scorecard`.
 
 use crate::args::ScorecardArgs;
+use crate::client;
 use crate::output::{self, Output};
 use crate::scorecard::{ScorecardFile, ScorecardPlan, Tests};
 use bench_kit::cli::{self, DEFAULT_CONTROLLER};
@@ -89,8 +90,18 @@ fn all(plans: Vec<ScorecardPlan<'_>>, folder: &Path) -> Result<ExitCode, Failure
     };
     for plan in &plans {
         let result = measure(plan, &mut tests, &interrupts)?;
-        if result.error.is_some() {
-            return judge(&result);
+        match result.error.as_deref() {
+            Some(client::INTERRUPTED) => {
+                let (done, folder) = (results.len(), folder.display());
+                return Err(Failure::interrupted(format!(
+                    "interrupted: the scorecards were ended early, by Ctrl-C or a signal, after \
+                     those of {done} of {} controllers, whose pages are in {folder}; the same \
+                     command measures all of them anew",
+                    plans.len()
+                )));
+            }
+            Some(_) => return judge(&result),
+            None => {}
         }
         if !plan.against.contains(&plan.cc) {
             tests.forget(&plan.cc);
@@ -141,9 +152,14 @@ fn judge(result: &ScorecardResult) -> Result<ExitCode, Failure> {
     });
     let error = result.error.clone().or(failed).unwrap_or_default();
     let cc = &result.cc;
-    Err(Failure::run(format!(
-        "the scorecard of {cc} is incomplete: {error}"
-    )))
+    Err(match error.as_str() {
+        client::INTERRUPTED => Failure::interrupted(format!(
+            "interrupted: the scorecard of {cc} was ended early, by Ctrl-C or a signal, after {} \
+             figures; the same command measures all of them anew, and --only ID some of them",
+            result.rows().count()
+        )),
+        error => Failure::run(format!("the scorecard of {cc} is incomplete: {error}")),
+    })
 }
 
 #[cfg(test)]
