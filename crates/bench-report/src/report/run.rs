@@ -166,8 +166,10 @@ fn directions(result: &RunResult, path: Path) -> Option<AbResult> {
         ..Round::default()
     };
     both.variants = vec![named("to", to.rounds.clone()), named("from", vec![from])];
-    // The links may differ, and a picture has room for one.
-    both.link_rate_bits_per_second = None;
+    // A picture has room for one.
+    if result.link != result.return_link {
+        both.link_rate_bits_per_second = None;
+    }
     Some(both)
 }
 
@@ -351,7 +353,8 @@ const TIME_SERIES: &str = "Delivery rate, RTT, congestion window and pacing rate
                            controller's states. Goodput in order can peak above the link's rate: \
                            data behind a gap counts at once when the gap is filled.";
 const DIRECTIONS: &str = "Both directions: data to the server, and data from it in the client's \
-                          report intervals.";
+                          report intervals. Goodput is of data in order: an interval in which a \
+                          gap is filled may exceed the link's rate.";
 const FROM_SERVER: &str = "Data from the server, one point per report interval of the client.";
 const LIMITS: &str = "What kept the sender from sending.";
 const DATAGRAM_LOSS: &str = "Datagrams that did not arrive, by their numbers: lost on the path, \

@@ -48,9 +48,25 @@ fn a_run_in_both_directions_shows_both_by_name() {
     ] {
         assert!(page.contains(part), "{part}");
     }
-    let figures = run_figures(&result, Path::default());
-    let both = figures.iter().find(|(name, _)| name == "both-directions");
-    assert_eq!(both.unwrap().1.inline().matches("bold ").count(), 4);
+    let both = |result: &RunResult| {
+        let path = Path {
+            rate: Some(Bandwidth::from_bits_per_sec(20_000_000)),
+            ..Path::default()
+        };
+        let mut figures = run_figures(result, path).into_iter();
+        let both = figures.find(|(name, _)| name == "both-directions");
+        both.unwrap().1.inline()
+    };
+    result.return_link = "rate 5mbit".to_owned();
+    let drawn = both(&result);
+    assert_eq!(drawn.matches("bold ").count(), 4);
+    assert!(!drawn.contains("link 20 Mbit/s"), "{drawn}");
+    // What exceeds a link that both share has its reason beside it.
+    result.return_link.clone_from(&result.link);
+    let drawn = both(&result);
+    for part in ["link 20 Mbit/s", "above the link: data that waited"] {
+        assert!(drawn.contains(part), "{part}: {drawn}");
+    }
 }
 
 #[test]
