@@ -73,22 +73,18 @@ pub(crate) fn advice(
     if drops.batches > 0 {
         // The kernel counts what it handles as one, which with GRO, over loopback with GSO, is up
         // to 64 packets.
-        let batches = if drops.batches == 1 {
-            "batch"
-        } else {
-            "batches"
-        };
         parts.push(format!(
-            "The receiver's full socket buffer dropped {} {batches} of up to 64 packets:\n{}",
-            drops.batches,
+            "The receiver's full socket buffer dropped {} of up to 64 packets:\n{}",
+            counted(drops.batches, "batch", "batches"),
             drops.remedy()
         ));
     }
     if drops.unread > 0 {
         parts.push(format!(
-            "The receiver read too slowly; {} datagrams arrived and were dropped unread:\n\
+            "The receiver read too slowly; {} arrived and {} dropped unread:\n\
              limit the sender with -b, or use a faster core there.",
-            drops.unread
+            counted(drops.unread, "datagram", "datagrams"),
+            if drops.unread == 1 { "was" } else { "were" }
         ));
     }
     let busy = [
@@ -129,6 +125,10 @@ enum Limit {
     Congestion,
     FlowControl,
     Host,
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Window and pacing rate are two sides of the controller's one decision.
@@ -417,6 +417,9 @@ mod tests {
         let drops = Drops::of(&result);
         let text = advice(&result.result, drops, &plan(), None, false).unwrap();
         assert!(text.contains("100 datagrams arrived and were dropped unread:\nlimit"));
+        let one = Drops { unread: 1, ..drops };
+        let text = advice(&result.result, one, &plan(), None, false).unwrap();
+        assert!(text.contains("1 datagram arrived and was dropped unread:\nlimit"));
         result.result.packets_lost = Some(105);
         assert_eq!(Drops::of(&result).unread, 0);
         // What a video's sender drops, because it would be late, has not arrived.

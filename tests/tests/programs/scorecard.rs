@@ -34,7 +34,7 @@ fn who_ends_a_scorecard_is_told_of_no_error() {
     card.interrupt();
     let ended = card.wait();
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    let said = "interrupted: the scorecard of cubic was ended early, by Ctrl-C or a signal, after ";
+    let said = "interrupted: the scorecard of cubic was ended early, by Ctrl-C or a signal, with ";
     assert!(ended.stderr.contains(said), "{ended:?}");
     assert!(!ended.stderr.contains("error:"), "{ended:?}");
 }

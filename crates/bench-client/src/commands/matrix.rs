@@ -253,8 +253,8 @@ fn ended_early(result: &MatrixResult, run: &MatrixRun, what: &str) -> Option<Fai
     let folder = run.store.folder().display();
     (result.error.as_deref() == Some(client::INTERRUPTED)).then(|| {
         Failure::interrupted(format!(
-            "interrupted: {what} was ended early, by Ctrl-C or a signal; {done} of {due} cells \
-             are done and kept in {folder}: the same command goes on with the others"
+            "interrupted: {what} was ended early, by Ctrl-C or a signal; cells done, which \
+             {folder} has: {done} of {due}; the same command goes on with the others"
         ))
     })
 }

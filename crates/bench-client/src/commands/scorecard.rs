@@ -154,8 +154,9 @@ fn judge(result: &ScorecardResult) -> Result<ExitCode, Failure> {
     let cc = &result.cc;
     Err(match error.as_str() {
         client::INTERRUPTED => Failure::interrupted(format!(
-            "interrupted: the scorecard of {cc} was ended early, by Ctrl-C or a signal, after {} \
-             figures; the same command measures all of them anew, and --only ID some of them",
+            "interrupted: the scorecard of {cc} was ended early, by Ctrl-C or a signal, with {} \
+             of its figures measured; the same command measures all of them anew, and --only ID \
+             some",
             result.rows().count()
         )),
         error => Failure::run(format!("the scorecard of {cc} is incomplete: {error}")),
