@@ -14,7 +14,8 @@
 //!   [`send_rate_hint`](paceline::Connection::send_rate_hint), without the stream
 //! - `ramp`: the encoder begins with 2 Mbit/s and follows the hint, without the stream
 //! - `cross`: the same for 40 s, beside a bulk transfer of another connection from 10 s to 20 s; in
-//!   a table of its own, also for an encoder that makes no more than 2 Mbit/s
+//!   a table of its own, also for an encoder that makes no more than 2 Mbit/s, and for one that
+//!   fills up to the hint with datagrams for the path alone from 25 s to 28 s
 //!
 //! The time of a frame is from its making to the arrival of its last datagram that arrives; 30 ms
 //! are the link's delay, and a frame of 2 Mbit/s takes it 7 ms. Arguments are controllers. The same
@@ -26,7 +27,7 @@ mod program;
 use paceline::cc_core::Registry;
 use paceline::testing::{ConnectionPlan, Ends, LinkId, Load, World};
 use paceline::units::{Bandwidth, Bytes, Timestamp};
-use paceline::{DatagramOptions, TransportConfig};
+use paceline::{DatagramOptions, DatagramPriority, TransportConfig};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -72,6 +73,13 @@ fn print(controllers: &[String], out: &mut impl Write) -> Result<(), Box<dyn Err
             }
         }
     }
+    for cross in ["cubic", "paceline"] {
+        writeln!(out, "\ncross: {cross}, at most 2 Mbit/s, and filler")?;
+        for controller in controllers {
+            let outcome = Scenario::filling_up(cross).run(controller)?;
+            writeln!(out, "{controller:10}{}", outcome.cross_row())?;
+        }
+    }
     Ok(())
 }
 
@@ -88,6 +96,8 @@ pub(crate) struct Scenario {
     pub(crate) most: Bandwidth,
     /// The controller of another connection that sends without end during [`CROSS`].
     pub(crate) cross: Option<String>,
+    /// When datagrams that nobody needs make up for what the encoder leaves of the hint.
+    pub(crate) filler: Range<Duration>,
     pub(crate) time: Duration,
     pub(crate) datagrams: DatagramOptions,
     /// Of datagrams to be sent.
@@ -133,6 +143,7 @@ impl Scenario {
             encoder: Encoder::Fixed(FIRST_RATE),
             most: MOST,
             cross: None,
+            filler: Duration::ZERO..Duration::ZERO,
             time: TIME,
             datagrams: DatagramOptions::default().ttl(LIFETIME),
             buffer: 256 << 10,
@@ -149,6 +160,15 @@ impl Scenario {
             cross: Some(cross.to_owned()),
             time: Duration::from_secs(40),
             ..Self::over(LINK)
+        }
+    }
+
+    /// An encoder of at most 2 Mbit/s beside such a transfer, after which it fills up to the hint
+    /// for a while, to learn what the path carries.
+    pub(crate) fn filling_up(cross: &str) -> Self {
+        Self {
+            filler: FILLER,
+            ..Self::beside(cross, FIRST_RATE)
         }
     }
 
@@ -245,6 +265,10 @@ impl Scenario {
                 data[..8].copy_from_slice(&number.to_be_bytes());
                 world.send_datagram(ends.client, data, self.datagrams)?;
             }
+            if self.filler.contains(&made) {
+                let rest = (hint * INTERVAL).saturating_sub(rate * INTERVAL);
+                self.fill(world, ends, rest.get() as usize / PAYLOAD)?;
+            }
             run_until(world, start, made + INTERVAL);
         }
         let bulk = world.received(ends.server);
@@ -256,6 +280,19 @@ impl Scenario {
             bulk,
             time: self.time,
         })
+    }
+}
+
+impl Scenario {
+    /// Datagrams of no frame, which leave when nothing else waits, and not late.
+    fn fill(&self, world: &mut World, ends: Ends, count: usize) -> Result<(), Box<dyn Error>> {
+        let options = self.datagrams.priority(DatagramPriority::AfterStreams);
+        for _ in 0..count {
+            let mut data = vec![0; PAYLOAD];
+            data[..8].copy_from_slice(&u64::MAX.to_be_bytes());
+            world.send_datagram(ends.client, data, options)?;
+        }
+        Ok(())
     }
 }
 
@@ -369,6 +406,7 @@ const HEADER: &str =
 /// the other connection, beside it from three seconds on, and from five seconds after it on.
 const CROSS_HEADER: &str = "before, beside and after another connection: p50, p95, max; hint";
 pub(crate) const CROSS: Range<Duration> = Duration::from_secs(10)..Duration::from_secs(20);
+pub(crate) const FILLER: Range<Duration> = Duration::from_secs(25)..Duration::from_secs(28);
 pub(crate) const CROSS_STAGES: [Range<Duration>; 3] = [
     Duration::from_secs(5)..CROSS.start,
     Duration::from_secs(13)..CROSS.end,

@@ -1,6 +1,6 @@
 //! The hint beside a bulk transfer of another connection over the same link.
 
-use super::example::{CROSS, CROSS_STAGES, FIRST_RATE, MOST, Outcome, Scenario};
+use super::example::{CROSS, CROSS_STAGES, FILLER, FIRST_RATE, MOST, Outcome, Scenario};
 use super::{MS, SECOND, mbit, run};
 use std::ops::Range;
 use units::Bandwidth;
@@ -91,6 +91,28 @@ fn a_source_below_its_share_is_not_starved() {
         let expected = if controller == "paceline" { 2.8 } else { 2.6 };
         assert!(later >= mbit(expected), "{name}: {later} after it");
     });
+}
+
+/// An encoder whose next step is above what it is told learns of room by datagrams that nobody
+/// needs, and its frames are no later for them.
+#[test]
+fn a_source_that_fills_up_learns_what_the_path_carries() {
+    let after = FILLER.end..SECOND * 40;
+    for controller in ["bbr3", "paceline"] {
+        for cross in ["cubic", "paceline"] {
+            let outcome = run(&Scenario::filling_up(cross), controller);
+            let [least, ..] = outcome.hints_within(&after);
+            assert!(least >= mbit(8.0), "{controller} beside {cross}: {least}");
+            let plain = run(&Scenario::beside(cross, FIRST_RATE), controller);
+            let latest = |outcome: &Outcome| *outcome.times(FILLER.start).last().expect("frames");
+            let (with, without) = (latest(&outcome), latest(&plain));
+            let is_no_later = with <= without + MS * 5;
+            assert!(
+                is_no_later,
+                "{controller} beside {cross}: {with:?}, {without:?}"
+            );
+        }
+    }
 }
 
 /// The lifetime of what waits, the link's delay, and its queue when it is full: 121 ms.
