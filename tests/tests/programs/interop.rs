@@ -8,6 +8,7 @@
 #![expect(clippy::print_stdout, reason = "what comes of a run of minutes")]
 
 mod cases;
+mod image;
 mod path;
 mod seen;
 mod stacks;
