@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use e2e::programs::{Ended, Running, bench_server, port_at_end, program, run, scratch_file};
+use e2e::programs::{Ended, Running, bench_server, port_at_end, run, scratch_file};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::net::UdpSocket;
@@ -86,8 +86,10 @@ fn a_program_keeps_to_its_core_and_names_those_there_are() {
 #[cfg(target_os = "linux")]
 #[test]
 fn every_line_of_a_verbose_run_fits_the_terminal() {
+    use bench_report::table::{Columns, detail_header, interval_header};
+
     let (_server, port) = bench_server(&[]);
-    let client = program("bench-client");
+    let client = e2e::programs::program("bench-client");
     for (columns, options) in [(80, "-P 2"), (80, "--bidir"), (80, "-u"), (200, "")] {
         let command = format!(
             "stty cols {columns}; exec {} run 127.0.0.1 -p {port} -t 2 -b 8M -V {options}",
@@ -100,9 +102,15 @@ fn every_line_of_a_verbose_run_fits_the_terminal() {
         let long = lines.clone().find(|line| line.chars().count() > columns);
         assert_eq!(long, None, "{options}");
         let heads = lines.find(|line| line.contains("MinRTT"));
-        assert_eq!(heads.is_none(), options == "-u", "{options}: {shown:?}");
-        let in_one = heads.is_some_and(|line| line.contains("Interval"));
-        assert_eq!(in_one, columns == 200, "{options}: {shown:?}");
+        match (options, columns) {
+            ("-u", _) => assert_eq!(heads, None, "{shown:?}"),
+            (_, 80) => assert_eq!(
+                heads,
+                Some(detail_header().as_str()),
+                "{options}: {shown:?}"
+            ),
+            _ => assert_eq!(heads, Some(interval_header(Columns::Full).as_str())),
+        }
     }
 }
 
