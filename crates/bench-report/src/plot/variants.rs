@@ -1,6 +1,6 @@
 use super::legend::{self, LegendSymbol};
 use super::series_style::{CLASSES, SeriesStyle};
-use super::svg::{Svg, fitting};
+use super::svg::{Svg, text_width};
 use crate::result::{AbResult, Variant, short_labels};
 
 pub(super) fn drawn(result: &AbResult) -> impl Iterator<Item = (&Variant, SeriesStyle)> {
@@ -60,14 +60,35 @@ pub(super) fn legend(
 ) -> f64 {
     let styles = drawn(result).map(|(_, style)| symbol(style));
     let entries: Vec<(LegendSymbol, String)> = styles.zip(names(result)).collect();
-    if entries.len() > 2 {
+    let is_long = |(_, name): &(LegendSymbol, String)| text_width(name) > NAME;
+    if entries.len() > 2 || entries.iter().any(is_long) {
         return legend::rows(svg, bottom, &entries);
     }
-    let short = entries.into_iter();
-    let short = short.map(|(symbol, name)| (symbol, fitting(&name, NAME)));
-    legend::towards_right(svg, top, &short.collect::<Vec<_>>());
+    legend::towards_right(svg, top, &entries);
     0.0
 }
 
 /// Leaves room for two names beside the longest heading.
-const NAME: f64 = 88.0;
+const NAME: f64 = 80.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use crate::plot::goodput;
+
+    #[test]
+    fn a_name_is_whole_where_the_row_of_the_heading_has_no_room_for_it() {
+        let mut result = fixtures::ab();
+        let is_whole = |result: &AbResult| {
+            let drawn = goodput(result).inline();
+            names(result)
+                .iter()
+                .all(|name| drawn.contains(&format!(">{name}<")))
+        };
+        assert!(is_whole(&result));
+        result.variants[1].start_seconds = fixtures::finite(12.5);
+        assert!(names(&result)[1].ends_with(" at 12.5 s"));
+        assert!(is_whole(&result));
+    }
+}
