@@ -154,7 +154,8 @@ impl Flow {
         self.advance(now);
         self.sampler.on_spurious_loss(self.path.now, packet);
         self.refresh(self.path.inflight);
-        if self.has_answered(packet) {
+        let resume = self.resume.as_ref();
+        if resume.is_some_and(|resume| resume.has_answered(packet.stamp.sequence)) {
             return;
         }
         self.controller
@@ -347,11 +348,13 @@ impl Flow {
         prior_inflight: Bytes,
         observer: &mut dyn Observer,
     ) {
+        let sent = self.sampler.sequence();
         for packet in feedback.lost {
             self.sampler.on_lost(packet);
             self.path.inflight = self.path.inflight.saturating_sub(packet.bytes);
             self.refresh(prior_inflight);
-            if !self.has_answered(packet) {
+            let resume = self.resume.as_mut();
+            if !resume.is_some_and(|resume| resume.on_lost(packet, sent)) {
                 self.controller.on_lost(&self.path, packet, observer);
             }
         }
@@ -403,12 +406,6 @@ impl Flow {
                 self.sampler.is_app_limited(),
             );
         }
-    }
-
-    #[inline]
-    fn has_answered(&self, packet: &LostPacket) -> bool {
-        let resume = self.resume.as_ref();
-        resume.is_some_and(|resume| resume.has_answered(packet.stamp.sequence))
     }
 
     #[cold]

@@ -23,8 +23,14 @@
 //! [tolerates it](crate::Controller::tolerated_loss): BBR validates a jump by its rules for leaving
 //! Startup (appendix C.2), to which a lost packet alone is none.
 
+mod answered;
+mod signs;
+
+pub(crate) use signs::ResumeSigns;
+
 use crate::control::Control;
 use crate::controller::{PathState, ResumedWindow, initial_window};
+use crate::events::LostPacket;
 use crate::observer::{Event, Observer};
 use crate::parts::cwnd::min_window;
 use crate::parts::cwnd_pacing::CwndPacing;
@@ -32,6 +38,7 @@ use crate::parts::transition::DeferredEvents;
 use crate::resume_phase::{ResumePhase, ResumePhaseChange, ResumeTrigger};
 use crate::sampler::RateSample;
 use crate::saved_path::SavedPath;
+use answered::Answered;
 use core::time::Duration;
 use units::{Bytes, Gain, Timestamp};
 
@@ -84,8 +91,8 @@ pub(crate) struct CarefulResume {
     pipe_size: Bytes,
     /// Lost since the jump.
     lost: Bytes,
-    /// The newest packet that left before a Safe Retreat: what is lost up to it was answered.
-    answered: Option<u64>,
+    /// What a Safe Retreat has answered.
+    answered: Option<Answered>,
     /// The newest packet that left before a Safe Retreat, or later beyond its window while what was
     /// in flight drained: rates up to it are not used.
     tainted: Option<u64>,
@@ -120,18 +127,6 @@ enum Phase {
         last: u64,
     },
     Normal,
-}
-
-/// What an ACK, or an expiry of the loss timer, means to Careful Resume.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ResumeSigns {
-    pub(crate) newly_acked: Bytes,
-    pub(crate) newly_lost: Bytes,
-    pub(crate) is_marked: bool,
-    /// The share of a jump whose loss is no congestion to the controller.
-    pub(crate) tolerated_loss: Gain,
-    /// The newest packet that was sent.
-    pub(crate) sent: u64,
 }
 
 /// What decides whether it goes on.
@@ -182,10 +177,19 @@ impl CarefulResume {
     }
 
     /// Whether the loss of packet `sequence` has been answered by a Safe Retreat, so that the
-    /// controller is not to answer it as well: one reduction per recovery period
-    /// (RFC 9002 §7.3.2).
+    /// controller is not to answer it as well.
     pub(crate) fn has_answered(&self, sequence: u64) -> bool {
-        self.answered.is_some_and(|newest| sequence <= newest)
+        let answered = self.answered.as_ref();
+        answered.is_some_and(|answered| answered.has(sequence))
+    }
+
+    /// `packet` was declared lost, when `sent` was the newest that had left. Whether that
+    /// [has been answered](Self::has_answered).
+    pub(crate) fn on_lost(&mut self, packet: &LostPacket, sent: u64) -> bool {
+        if let Some(answered) = &mut self.answered {
+            answered.on_lost(packet, sent);
+        }
+        self.has_answered(packet.stamp.sequence)
     }
 
     /// `sample` of packet `newest` and others before it, as the controller is to see it: without
@@ -198,8 +202,8 @@ impl CarefulResume {
         if is_tainted || matches!(self.phase, Phase::SafeRetreat { .. }) {
             sample.delivery_rate = None;
         }
-        if self.has_answered(newest) {
-            (sample.newly_lost, sample.lost, sample.ce_marked) = (Bytes::ZERO, Bytes::ZERO, 0);
+        if let Some(answered) = &self.answered {
+            answered.remove_from(newest, &mut sample);
         }
         sample
     }
@@ -344,7 +348,10 @@ impl CarefulResume {
     /// What it goes on from, if a phase has ended with it.
     pub(crate) fn on_acked(&mut self, present: &Present, newest: u64) -> Option<ResumedWindow> {
         let path = &present.path;
-        self.answered = self.answered.filter(|answered| newest <= *answered);
+        let answered = self.answered.as_mut();
+        if !answered.is_some_and(|answered| answered.goes_on_after(newest)) {
+            self.answered = None;
+        }
         self.tainted = self.tainted.filter(|tainted| newest <= *tainted);
         match self.phase {
             Phase::Reconnaissance => {
@@ -431,7 +438,7 @@ impl CarefulResume {
     fn retreat(&mut self, path: &PathState, trigger: ResumeTrigger, last: u64, sent: u64) {
         let cwnd = (self.pipe_size / 2).max(min_window(path.mss));
         self.has_retreated = true;
-        (self.answered, self.tainted) = (Some(sent), Some(sent));
+        (self.answered, self.tainted) = (Some(Answered::new(sent)), Some(sent));
         let next = Phase::SafeRetreat { cwnd, last };
         self.enter(path, next, trigger, Some(cwnd), None);
     }
