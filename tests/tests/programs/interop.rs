@@ -72,8 +72,8 @@ async fn ngtcp2s_endpoints_and_ours_serve_each_other() {
 }
 
 /// `PACELINE_INTEROP` is where other libraries are kept; without it there is nothing to do.
-/// `PACELINE_INTEROP_ONLY` has parts of lines, with commas between them, such as `quinn -> Paceline:
-/// ECN,s2n-quic`: only what has one of them is run, and the table stays as it is.
+/// `PACELINE_INTEROP_ONLY` has parts of lines, with commas between them, such as
+/// `quinn: ECN,Chromium`: only what has one of them is run, and the table stays as it is.
 #[tokio::test]
 async fn other_libraries() {
     let Some(place) = std::env::var_os("PACELINE_INTEROP").map(PathBuf::from) else {
