@@ -149,7 +149,8 @@ mod tests {
                 "unrecognized subcommand '10.0.0.1'; see --help for those there are",
             ),
             (
-                "error: unrecognized subcommand 'runn'\n\n  tip: a similar subcommand exists: 'run'",
+                "error: unrecognized subcommand 'runn'\n\n  tip: a similar subcommand exists: \
+                 'run'",
                 "unrecognized subcommand 'runn'; tip: a similar subcommand exists: 'run'",
             ),
             (
