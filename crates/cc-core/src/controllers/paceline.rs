@@ -161,10 +161,11 @@ impl Paceline {
             return;
         }
         let has_more = outcome.has_grown && !outcome.has_overflowed && !signs.is_queued();
-        if has_more {
+        if has_more || (self.probe.ends_rise() && !outcome.has_overflowed) {
             let most = self.probe.most_proven(context.path.now);
             self.estimate.raise(rate.min(most));
-        } else {
+        }
+        if !has_more {
             self.probe.learn_share(rate);
         }
         let room = self.probe.ceiling(context.path.now) / rate.max(1.0) - 1.0;

@@ -1,10 +1,8 @@
 //! The groups: what a controller is to do.
 
 use super::cell::{Cell, Figure};
-use super::paths::{
-    TEN, alone, beside_cubic, beside_cubic_policed, bursts, crowd, disrupted, falls, loss,
-    own_loss, queue, rises, several, shallow, short,
-};
+use super::paths::{TEN, alone, bursts, disrupted, falls, loss, own_loss, queue, rises, short};
+use super::shared::{beside_cubic, beside_cubic_policed, crowd, eight_fast, several, shallow};
 use std::time::Duration;
 
 /// Cells that are judged alike.
@@ -25,7 +23,7 @@ impl Group {
     }
 }
 
-pub(crate) const GROUPS: [Group; 19] = [
+pub(crate) const GROUPS: [Group; 20] = [
     at_least("alone", "use of the link", 0.9, alone),
     at_most("queue", "p95 of the queue, RTTs", 0.1, queue),
     at_least(
@@ -59,6 +57,12 @@ pub(crate) const GROUPS: [Group; 19] = [
     at_least("eight", "Jain's index of eight flows", 0.9, || {
         several(8, Duration::ZERO, Figure::Jain)
     }),
+    at_least(
+        "eight-fast",
+        "Jain's index of eight fast flows",
+        0.9,
+        eight_fast,
+    ),
     at_least(
         "two-late",
         "share of a second flow, 10 s later",

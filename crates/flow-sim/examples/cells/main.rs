@@ -10,6 +10,7 @@
 mod cell;
 mod groups;
 mod paths;
+mod shared;
 
 use cell::Cell;
 use clap::Parser;

@@ -138,7 +138,7 @@ const DRAIN_GAIN: f64 = 0.5;
 const MOST_DOWN_GAIN: f64 = 0.9;
 /// BBR.PacingMarginPercent: below the estimate, so that queues drain (draft-ietf-ccwg-bbr-06
 /// §5.6.2).
-const PACING_MARGIN: f64 = 0.99;
+pub(super) const PACING_MARGIN: f64 = 0.99;
 /// What an application-limited flow has to send leaves as fast as in BBR's ProbeBW_UP
 /// (draft-ietf-ccwg-bbr-06 §5.3.3.4), so that its bursts show more than the estimate, and an
 /// application that sends more is not held at it.

@@ -1,5 +1,6 @@
 //! Cruise: how the estimate falls, and how a queue drains.
 
+use super::control::PACING_MARGIN;
 use super::numbers::{MICROSECOND, to_f64};
 use super::probe::Overflow;
 use super::reduction::REDUCTION;
@@ -39,7 +40,7 @@ impl Paceline {
             self.drain_queue(context.path.now, round, signs);
         }
         if self.cycle.is_cruise_over() && !is_limited && !signs.is_congested() {
-            self.begin_up(context, self.rounds.mean_of_two());
+            self.begin_up(context, self.delivered_at_estimate());
         }
     }
 
@@ -76,6 +77,18 @@ impl Paceline {
     /// Whether all that arrived in the last two round trips left in Cruise.
     fn has_cruised_for_two(&self) -> bool {
         self.cycle.rounds >= 3
+    }
+
+    /// What the path delivers of the estimate, B/s: what an Up adds is compared with that. In Down,
+    /// or while a queue was drained, less was sent, and all of it arrived.
+    fn delivered_at_estimate(&self) -> f64 {
+        let delivered = self.rounds.mean_of_two();
+        let was_trimmed = self.trim_factor < 1.0 || self.last_trim_factor < 1.0;
+        if was_trimmed || !self.has_cruised_for_two() {
+            delivered.max(self.estimate.get() * PACING_MARGIN)
+        } else {
+            delivered
+        }
     }
 
     fn reduce(&mut self, now: Timestamp, round: &Round, signs: &Signs) {

@@ -12,6 +12,8 @@ pub(super) struct Probe {
     pub(super) step: f64,
     /// The least step of the next Up.
     least_next: f64,
+    /// Whether it follows at once an Up that found more.
+    follows_growth: bool,
     ceiling: Option<Ceiling>,
     /// Delivery rate before it, B/s.
     base: f64,
@@ -69,6 +71,7 @@ impl Probe {
         Self {
             step: FIRST_STEP,
             least_next: 0.0,
+            follows_growth: false,
             ceiling: None,
             base: 0.0,
             from: Timestamp::ZERO,
@@ -79,6 +82,7 @@ impl Probe {
     }
 
     pub(super) fn begin(&mut self, now: Timestamp, base: f64, step: f64) {
+        self.follows_growth = self.least_next > 0.0;
         self.least_next = 0.0;
         self.step = step;
         self.base = base;
@@ -184,6 +188,12 @@ impl Probe {
         (self.products.0 / self.products.1).clamp(LEAST_SHARE, 1.0)
     }
 
+    /// Whether an Up that does not find more fills the bottleneck by that: it follows one that
+    /// found more, and the flow has next to all of the bottleneck.
+    pub(super) fn ends_rise(&self) -> bool {
+        self.follows_growth && self.share() >= NEARLY_ALONE
+    }
+
     /// The step of the next Up: so large that the path shows it, among many flows so large that all
     /// that probe reach the same rate, and after reductions so large that it tells whether what
     /// they took is there.
@@ -221,6 +231,7 @@ const WIDEST: f64 = 0.5;
 const FIRST_SHARE: f64 = 0.5;
 /// That of two Ups with the first step.
 const FIRST_WEIGHT: f64 = 2.0 * FIRST_STEP * FIRST_STEP;
+const NEARLY_ALONE: f64 = 0.75;
 const LEAST_SHARE: f64 = 1.0 / 16.0;
 /// Of the bottleneck's rate: an Up of one round trip adds 6 % of a BDP to the queue.
 const PATH_STEP: f64 = 0.06;

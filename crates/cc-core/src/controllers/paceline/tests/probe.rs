@@ -34,6 +34,21 @@ fn ups_tell_the_share_of_the_bottleneck() {
     }
 }
 
+/// An Up that follows one that found more, and finds no more itself, has filled the bottleneck, if
+/// that is the flow's own.
+#[test]
+fn the_last_up_of_a_rise_shows_the_bottleneck_to_a_flow_alone() {
+    for (share, is_alone) in [(1.0, true), (0.5, false)] {
+        let mut probe = probe_with(share);
+        assert!(!probe.ends_rise(), "{share}");
+        probe.widen(f64::INFINITY);
+        probe.begin(at(2), 2e6, 0.5);
+        assert_eq!(probe.ends_rise(), is_alone, "{share}");
+        probe.begin(at(3), 2e6, 0.5);
+        assert!(!probe.ends_rise(), "{share}");
+    }
+}
+
 #[test]
 fn flows_of_any_share_push_by_the_same_amount() {
     let [eighth, whole] =
