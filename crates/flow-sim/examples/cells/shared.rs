@@ -6,45 +6,66 @@ use std::time::Duration;
 
 /// `count` flows, each `apart` after the one before.
 pub(crate) fn several(count: u32, apart: Duration, figure: Figure) -> Vec<Cell> {
-    let mut cells = Vec::new();
     let rates: &[f64] = if apart.is_zero() {
         &[15.0, 70.0]
     } else {
         &[15.0, 40.0]
     };
-    for &mbit in rates {
-        for rtt in [15.0, 60.0] {
-            let (half, jitter) = (rtt / 2.0, rtt / 5.0);
-            let paths = [
-                ("0.5bdp", String::new(), "queue 0.5bdp"),
-                ("1bdp", String::new(), "queue 1bdp"),
-                ("4bdp", String::new(), "queue 4bdp"),
-                ("loss-1.5%", " loss 1.5%".to_owned(), "queue 1bdp"),
-                ("loss-3%", " loss 3%".to_owned(), "queue 1bdp"),
-                ("jitter", varied(jitter), "queue 1bdp"),
-                ("codel", String::new(), "queue 4bdp aqm codel"),
-            ];
-            for (name, variation, queue) in paths {
-                let mut cell = cell(
-                    format!("{mbit}mbit-{rtt}ms-{name}"),
-                    format!("delay {half}ms{variation} rate {mbit}mbit {queue}"),
-                    half,
-                    figure,
-                );
-                cell.flows = (0..count)
-                    .map(|index| Start {
-                        at: apart * index,
-                        ..Start::default()
-                    })
-                    .collect();
-                let begun = apart * (count - 1) + Duration::from_secs(15);
-                let counted = if apart.is_zero() { 30 } else { 10 };
-                cell.counted = [begun, begun + Duration::from_secs(counted)];
-                cells.push(cell);
-            }
-        }
+    let paths = rates
+        .iter()
+        .flat_map(|&mbit| [15.0, 60.0].map(|rtt| (mbit, rtt)));
+    let mut cells: Vec<Cell> = paths
+        .flat_map(|(mbit, rtt)| bottlenecks(mbit, rtt, figure))
+        .collect();
+    let begun = apart * (count - 1) + Duration::from_secs(15);
+    let counted = if apart.is_zero() { 30 } else { 10 };
+    for cell in &mut cells {
+        cell.flows = (0..count)
+            .map(|index| Start {
+                at: apart * index,
+                ..Start::default()
+            })
+            .collect();
+        cell.counted = [begun, begun + Duration::from_secs(counted)];
     }
     cells
+}
+
+/// Eight flows with many packets each.
+pub(crate) fn eight_fast() -> Vec<Cell> {
+    let paths = [(90.0, 110.0), (150.0, 70.0)];
+    let cells = paths
+        .into_iter()
+        .flat_map(|(mbit, rtt)| bottlenecks(mbit, rtt, Figure::Jain));
+    cells
+        .map(|mut cell| {
+            cell.flows = vec![Start::default(); 8];
+            cell.counted = [15, 45].map(Duration::from_secs);
+            cell
+        })
+        .collect()
+}
+
+/// What may be between flows that share `mbit` and `rtt` ms.
+fn bottlenecks(mbit: f64, rtt: f64, figure: Figure) -> [Cell; 7] {
+    let (half, jitter) = (rtt / 2.0, rtt / 5.0);
+    [
+        ("0.5bdp", String::new(), "queue 0.5bdp"),
+        ("1bdp", String::new(), "queue 1bdp"),
+        ("4bdp", String::new(), "queue 4bdp"),
+        ("loss-1.5%", " loss 1.5%".to_owned(), "queue 1bdp"),
+        ("loss-3%", " loss 3%".to_owned(), "queue 1bdp"),
+        ("jitter", varied(jitter), "queue 1bdp"),
+        ("codel", String::new(), "queue 4bdp aqm codel"),
+    ]
+    .map(|(name, variation, queue)| {
+        cell(
+            format!("{mbit}mbit-{rtt}ms-{name}"),
+            format!("delay {half}ms{variation} rate {mbit}mbit {queue}"),
+            half,
+            figure,
+        )
+    })
 }
 
 /// Flows of twenty packets at most, or of less than one.
@@ -111,34 +132,6 @@ pub(crate) fn shallow(figure: Figure) -> Vec<Cell> {
             );
             cell.flows = vec![Start::default(); flows];
             cell.counted = [10, 30].map(Duration::from_secs);
-            cells.push(cell);
-        }
-    }
-    cells
-}
-
-/// Eight flows with many packets each.
-pub(crate) fn eight_fast() -> Vec<Cell> {
-    let mut cells = Vec::new();
-    for (mbit, rtt) in [(90.0, 110.0), (150.0, 70.0)] {
-        let (half, jitter) = (rtt / 2.0, rtt / 5.0);
-        for (name, variation, queue) in [
-            ("0.5bdp", String::new(), "queue 0.5bdp"),
-            ("1bdp", String::new(), "queue 1bdp"),
-            ("4bdp", String::new(), "queue 4bdp"),
-            ("loss-1.5%", " loss 1.5%".to_owned(), "queue 1bdp"),
-            ("loss-3%", " loss 3%".to_owned(), "queue 1bdp"),
-            ("jitter", varied(jitter), "queue 1bdp"),
-            ("codel", String::new(), "queue 4bdp aqm codel"),
-        ] {
-            let mut cell = cell(
-                format!("{mbit}mbit-{rtt}ms-{name}"),
-                format!("delay {half}ms{variation} rate {mbit}mbit {queue}"),
-                half,
-                Figure::Jain,
-            );
-            cell.flows = vec![Start::default(); 8];
-            cell.counted = [15, 45].map(Duration::from_secs);
             cells.push(cell);
         }
     }
