@@ -8,6 +8,7 @@
 #![expect(clippy::print_stdout, reason = "what comes of a run of minutes")]
 
 mod cases;
+mod contract;
 mod image;
 mod path;
 mod seen;
@@ -125,8 +126,14 @@ async fn other_libraries() {
 /// One case between two programs.
 async fn run(case: &Case, client: &Stack, server: &Stack) -> Outcome {
     let directory = scratch_file("interop");
-    let outcome = tokio::time::timeout(LIMIT, exchange(case, client, server, &directory)).await;
+    let outcome = run_in(case, client, server, &directory).await;
     let _ = std::fs::remove_dir_all(&directory);
+    outcome
+}
+
+/// The same, and what the programs write stays in `directory`.
+async fn run_in(case: &Case, client: &Stack, server: &Stack, directory: &PathBuf) -> Outcome {
+    let outcome = tokio::time::timeout(LIMIT, exchange(case, client, server, directory)).await;
     outcome.unwrap_or_else(|_| Outcome::Failed(format!("longer than {LIMIT:?}")))
 }
 

@@ -12,6 +12,8 @@ pub(crate) fn begin() -> Option<QlogStream> {
     let directory = PathBuf::from(std::env::var_os("QLOGDIR").filter(|name| !name.is_empty())?);
     let role = std::env::var("ROLE").unwrap_or_default();
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    // The runner's is `/logs/qlog`, and has to be made.
+    std::fs::create_dir_all(&directory).ok()?;
     let file = File::create(directory.join(format!("{role}-{number}.sqlog"))).ok()?;
     let mut config = QlogConfig::default();
     config.writer(Box::new(BufWriter::new(file)));

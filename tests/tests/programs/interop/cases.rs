@@ -46,13 +46,15 @@ const PLAIN: Case = Case {
     fault: |_| None,
 };
 
+pub(crate) const HANDSHAKE: Case = Case {
+    title: "handshake, without Retry",
+    server: "handshake",
+    fault: |seen| (seen.retries > 0).then(|| "a Retry".to_owned()),
+    ..PLAIN
+};
+
 pub(crate) const CASES: [Case; 20] = [
-    Case {
-        title: "handshake, without Retry",
-        server: "handshake",
-        fault: |seen| (seen.retries > 0).then(|| "a Retry".to_owned()),
-        ..PLAIN
-    },
+    HANDSHAKE,
     Case {
         title: "100 MB",
         bytes: 100_000_000,

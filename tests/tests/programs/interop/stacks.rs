@@ -13,8 +13,8 @@ use tokio::process::{Child, Command};
 #[derive(Debug, Clone)]
 pub(crate) struct Stack {
     pub(crate) name: &'static str,
-    script: PathBuf,
-    environment: Vec<(&'static str, PathBuf)>,
+    pub(crate) script: PathBuf,
+    pub(crate) environment: Vec<(&'static str, PathBuf)>,
     /// Everybody talks HTTP/3 to it.
     pub(crate) is_h3_only: bool,
     /// It is no server.
@@ -39,6 +39,11 @@ impl Stack {
             is_h3_only: false,
             is_client_only: false,
         }
+    }
+
+    /// Gives its programs one more variable.
+    pub(crate) fn set(&mut self, name: &'static str, value: &Path) {
+        self.environment.push((name, value.to_owned()));
     }
 
     /// That of `tests/interop/stacks/NAME.sh`, made in `place`; or why it cannot be had.
