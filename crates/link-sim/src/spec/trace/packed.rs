@@ -94,7 +94,8 @@ fn append(run: Run, millis: &mut u64, opportunities: &mut Vec<u32>) -> Result<()
     if opportunities.len() + count > MAX_OPPORTUNITIES {
         return Err(format!("more than {MAX_OPPORTUNITIES} opportunities"));
     }
-    let now = u32::try_from(*millis).map_err(|_| format!("later than {} ms", u32::MAX))?;
+    let now = u32::try_from(*millis).ok().filter(|now| *now <= MAX_MILLIS);
+    let now = now.ok_or("later than 24 hours, of which a trace has no more")?;
     opportunities.extend(core::iter::repeat_n(now, count));
     *millis += u64::from(run.millis);
     Ok(())
@@ -113,14 +114,19 @@ pub(super) fn write(opportunities: &[u32], f: &mut fmt::Formatter<'_>) -> fmt::R
 }
 
 fn write_lines(runs: &[Run], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for line in runs.chunks(LINE) {
-        write_runs(line, f)?;
+    let mut characters = characters(runs).peekable();
+    while characters.peek().is_some() {
+        write_characters(characters.by_ref().take(LINE), f)?;
         writeln!(f)?;
     }
     Ok(())
 }
 
 fn write_runs(runs: &[Run], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write_characters(characters(runs), f)
+}
+
+fn write_characters(runs: impl Iterator<Item = Run>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for run in runs {
         match char::from_digit(run.opportunities, 36) {
             _ if run.millis > 1 => {
@@ -134,24 +140,28 @@ fn write_runs(runs: &[Run], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Each millisecond with opportunities as a run of its own, the time between as long ones.
+/// A run for each character: pauses in pieces that have one.
+fn characters(runs: &[Run]) -> impl Iterator<Item = Run> {
+    runs.iter().flat_map(|run| {
+        let pieces = run.millis.div_ceil(LONGEST_PAUSE);
+        (0..pieces).map(|piece| Run {
+            millis: (run.millis - piece * LONGEST_PAUSE).min(LONGEST_PAUSE),
+            ..*run
+        })
+    })
+}
+
+/// Each millisecond with opportunities as a run of its own, the time between as another.
 fn runs_of(opportunities: &[u32]) -> Vec<Run> {
     let mut runs = Vec::new();
     let mut next = 0;
     for same in opportunities.chunk_by(|one, other| one == other) {
-        let mut pause = same[0] - next;
-        while pause > 0 {
-            let millis = pause.min(LONGEST_PAUSE);
-            pause -= millis;
-            runs.push(Run {
-                millis,
-                opportunities: 0,
-            });
-        }
-        runs.push(Run {
-            millis: 1,
-            opportunities: same.len() as u32,
-        });
+        let run = |millis, opportunities| Run {
+            millis,
+            opportunities,
+        };
+        runs.extend((same[0] > next).then(|| run(same[0] - next, 0)));
+        runs.push(run(1, same.len() as u32));
         next = same[0].saturating_add(1);
     }
     runs
@@ -167,6 +177,8 @@ fn repetition(runs: &[Run]) -> Option<(usize, usize)> {
 
 /// Half an hour at 220 Mbit/s, and 128 MiB of memory.
 pub(super) const MAX_OPPORTUNITIES: usize = 1 << 25;
+/// 24 hours, which are 3 MB where hardly anything is sent. A time beyond is taken for a mistake.
+pub(super) const MAX_MILLIS: u32 = 24 * 3_600_000;
 const SHORTEST_PAUSE: u32 = 2;
 const LONGEST_PAUSE: u32 = 27;
 /// Characters of a line, most of them a millisecond each.
@@ -180,6 +192,14 @@ mod tests {
 
     fn trace(text: &str) -> Result<RateTrace, String> {
         RateTrace::parse(text)
+    }
+
+    #[test]
+    fn a_pause_of_a_day_is_written_and_read() {
+        for text in ["1\n1\n86400000", "86399999\n86400000"] {
+            let read = trace(text).unwrap();
+            assert_eq!(trace(&read.to_string()), Ok(read));
+        }
     }
 
     #[test]
@@ -204,6 +224,7 @@ mod tests {
             ("counts\n0\n", "needs an opportunity"),
             ("counts\n10\n", "needs an opportunity"),
             ("counts\n1\n", "later than 0 ms"),
+            ("1\n1\n3333333331", "24 hours at most, 86400000 ms"),
             ("counts\n1\n\n1_\n", "line 4 of the trace: expected 0 to 9"),
             ("counts\n01*0\n", "a number from 1 after `*`"),
             ("counts\n01*x\n", "a number from 1 after `*`"),
@@ -213,7 +234,7 @@ mod tests {
             ("counts\n01*4294967295\n", "more than 33554432 characters"),
             (
                 &format!("counts\n{}1\n", "Z*33554432\n".repeat(5)),
-                "later than 4294967295 ms",
+                "later than 24 hours",
             ),
         ] {
             let error = trace(text).unwrap_err();

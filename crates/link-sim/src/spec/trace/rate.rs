@@ -33,8 +33,8 @@ impl RateTrace {
     /// A trace whose opportunities come at these milliseconds.
     ///
     /// # Errors
-    /// When they do not ascend, none is above zero, or there are more than
-    /// [`MAX_OPPORTUNITIES`](Self::MAX_OPPORTUNITIES).
+    /// When they do not ascend, none is above zero, one is later than 24 hours, or there are more
+    /// than [`MAX_OPPORTUNITIES`](Self::MAX_OPPORTUNITIES).
     pub fn from_millis(opportunities: Vec<u32>) -> Result<Self, String> {
         if !opportunities.is_sorted() {
             return Err("the trace's opportunities do not ascend".to_owned());
@@ -44,6 +44,11 @@ impl RateTrace {
         }
         match opportunities.last() {
             None | Some(0) => Err("the trace has no opportunity later than 0 ms".to_owned()),
+            Some(last) if *last > packed::MAX_MILLIS => Err(format!(
+                "the trace's last opportunity is at {last} ms, and a trace has 24 hours at most, \
+                 {} ms",
+                packed::MAX_MILLIS
+            )),
             Some(_) => Ok(Self {
                 opportunities: opportunities.into(),
             }),
