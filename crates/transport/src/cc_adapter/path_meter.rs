@@ -49,9 +49,20 @@ struct AckPoint {
 struct Slot {
     number: u64,
     train_rate: Option<Bandwidth>,
+    /// Trains that took a quarter longer to arrive than to leave, and the others.
+    spread: u32,
+    unspread: u32,
     least_rtt: Option<Duration>,
     acked: Bytes,
     lost: Bytes,
+}
+
+/// Packets that left one after another.
+#[derive(Debug, Clone, Copy)]
+struct Train {
+    rate: Bandwidth,
+    /// Whether it took a quarter longer to arrive than to leave.
+    is_spread: bool,
 }
 
 /// What an ACK brings.
@@ -75,8 +86,11 @@ impl PathMeter {
             self.delivered += acked;
             return;
         }
-        let train_rate = self.train_rate(input, acked);
+        let train = self.train(input, acked);
+        let train_rate = train.map(|train| train.rate);
         let slot = self.slot(input.now);
+        slot.spread += u32::from(train.is_some_and(|train| train.is_spread));
+        slot.unspread += u32::from(train.is_some_and(|train| !train.is_spread));
         slot.acked += acked;
         slot.lost += input.lost;
         slot.train_rate = slot.train_rate.max(train_rate);
@@ -149,7 +163,7 @@ impl PathMeter {
 
     /// The rate of the packets up to the newest that is acknowledged, [`TRAIN`] of them at least,
     /// if they left one after another.
-    fn train_rate(&mut self, input: &MeterInput<'_>, acked: Bytes) -> Option<Bandwidth> {
+    fn train(&mut self, input: &MeterInput<'_>, acked: Bytes) -> Option<Train> {
         let newest = input
             .acked
             .iter()
@@ -174,8 +188,22 @@ impl PathMeter {
         if newest.stamp.is_app_limited && sending > paced.max(SAME_TIME) {
             return None;
         }
-        let interval = sending.max(ack.at.since(before.at));
-        (!interval.is_zero()).then(|| Bandwidth::from_transfer(bytes, interval))
+        let arriving = ack.at.since(before.at);
+        let interval = sending.max(arriving);
+        (!interval.is_zero()).then(|| Train {
+            rate: Bandwidth::from_transfer(bytes, interval),
+            is_spread: arriving >= sending + sending / 4,
+        })
+    }
+
+    /// The greatest rate of the trains of the last second, if the path has spread each of them, and
+    /// there were enough: then it carries no more, whatever it did before.
+    pub(crate) fn spread_rate(&self, now: Timestamp) -> Option<Bandwidth> {
+        let recent = || self.recent(now, SPREAD_TIME);
+        let spread: u32 = recent().map(|slot| slot.spread).sum();
+        let is_each = recent().all(|slot| slot.unspread == 0);
+        let rates = || recent().filter_map(|slot| slot.train_rate);
+        (is_each && spread >= ENOUGH).then(|| rates().max())?
     }
 
     fn slot(&mut self, now: Timestamp) -> &mut Slot {
@@ -188,6 +216,8 @@ impl PathMeter {
             self.slots.push_back(Slot {
                 number,
                 train_rate: None,
+                spread: 0,
+                unspread: 0,
                 least_rtt: None,
                 acked: Bytes::ZERO,
                 lost: Bytes::ZERO,
@@ -274,6 +304,10 @@ const LEAST: u64 = 8;
 /// Frames of 1 Mbit/s at 30 frames a second have three, of 2 Mbit/s six.
 const TRAIN: u64 = 4;
 
+/// How long each train has to have been spread, and how many, for the path to carry no more.
+const SPREAD_TIME: Duration = Duration::from_millis(600);
+const ENOUGH: u32 = 16;
+
 /// Packets within this time leave in one turn of an endpoint.
 const SAME_TIME: Duration = Duration::from_millis(2);
 
@@ -306,7 +340,7 @@ mod tests {
     fn framed(ack_micros: u64, is_app_limited: bool) -> (PathMeter, Timestamp) {
         let mut meter = PathMeter::default();
         let mut now = Timestamp::ZERO;
-        for frame in 0..5 {
+        for frame in 0..10 {
             for index in 0..6 {
                 let sent = Timestamp::from_millis(frame * 40 + index);
                 now = Timestamp::from_millis(frame * 40 + 50) + micros(index * ack_micros);
@@ -342,6 +376,14 @@ mod tests {
     fn bunched_acks_show_no_more_than_the_rate_of_sending() {
         let (meter, now) = framed(10, true);
         assert_eq!(meter.greatest_train_rate(now, MEMORY), Some(mbit(8)));
+    }
+
+    #[test]
+    fn a_path_that_has_spread_each_train_carries_no_more() {
+        let (meter, now) = framed(2_000, true);
+        assert_eq!(meter.spread_rate(now), Some(mbit(4)));
+        let (meter, now) = framed(1_000, true);
+        assert_eq!(meter.spread_rate(now), None, "as fast as they left");
     }
 
     #[test]

@@ -130,7 +130,8 @@ impl Known<'_> {
             return known;
         }
         let shown = self.meter.greatest_train_rate(self.now, MEMORY);
-        known.max(shown.unwrap_or(known).min(self.control.pacing_rate))
+        let open = known.max(shown.unwrap_or(known).min(self.control.pacing_rate));
+        open.min(self.meter.spread_rate(self.now).unwrap_or(open))
     }
 
     fn min_rtt(&self) -> Option<Duration> {
