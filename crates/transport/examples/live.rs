@@ -14,8 +14,8 @@
 //!   [`send_rate_hint`](paceline::Connection::send_rate_hint), without the stream
 //! - `ramp`: the encoder begins with 2 Mbit/s and follows the hint, without the stream
 //! - `cross`: the same for 40 s, beside a bulk transfer of another connection from 10 s to 20 s; in
-//!   a table of its own, also for an encoder that makes no more than 2 Mbit/s, and for one that
-//!   fills up to the hint with datagrams for the path alone from 25 s to 28 s
+//!   a table of its own, also for an encoder that makes no more than 2 Mbit/s, and for one that has
+//!   the connection probe up to 20 Mbit/s from 25 s on
 //!
 //! The time of a frame is from its making to the arrival of its last datagram that arrives; 30 ms
 //! are the link's delay, and a frame of 2 Mbit/s takes it 7 ms. Arguments are controllers. The same
@@ -27,8 +27,8 @@ mod program;
 use paceline::cc_core::Registry;
 use paceline::testing::{ConnectionPlan, Ends, LinkId, Load, World};
 use paceline::units::{Bandwidth, Bytes, Timestamp};
-use paceline::{DatagramOptions, DatagramPriority, TransportConfig};
-use std::cell::RefCell;
+use paceline::{DatagramOptions, TransportConfig};
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, Write};
@@ -74,10 +74,14 @@ fn print(controllers: &[String], out: &mut impl Write) -> Result<(), Box<dyn Err
         }
     }
     for cross in ["cubic", "paceline"] {
-        writeln!(out, "\ncross: {cross}, at most 2 Mbit/s, and filler")?;
+        writeln!(
+            out,
+            "\ncross: {cross}, at most 2 Mbit/s, probing: packets of padding, and received"
+        )?;
         for controller in controllers {
-            let outcome = Scenario::filling_up(cross).run(controller)?;
-            writeln!(out, "{controller:10}{}", outcome.cross_row())?;
+            let outcome = Scenario::probing(cross).run(controller)?;
+            let (row, padding, strays) = (outcome.cross_row(), outcome.padding, outcome.strays);
+            writeln!(out, "{controller:10}{row}{padding:7}{strays:3}")?;
         }
     }
     Ok(())
@@ -96,8 +100,8 @@ pub(crate) struct Scenario {
     pub(crate) most: Bandwidth,
     /// The controller of another connection that sends without end during [`CROSS`].
     pub(crate) cross: Option<String>,
-    /// When datagrams that nobody needs make up for what the encoder leaves of the hint.
-    pub(crate) filler: Range<Duration>,
+    /// From when on the connection probes, up to [`MOST`].
+    pub(crate) probe: Option<Duration>,
     pub(crate) time: Duration,
     pub(crate) datagrams: DatagramOptions,
     /// Of datagrams to be sent.
@@ -122,6 +126,9 @@ pub(crate) struct Outcome {
     pub(crate) hints: Vec<(Duration, Bandwidth)>,
     /// What the stream has brought over.
     pub(crate) bulk: Bytes,
+    /// Packets of padding that were sent, and datagrams of no frame that the receiver got.
+    pub(crate) padding: u64,
+    pub(crate) strays: u64,
     time: Duration,
 }
 
@@ -143,7 +150,7 @@ impl Scenario {
             encoder: Encoder::Fixed(FIRST_RATE),
             most: MOST,
             cross: None,
-            filler: Duration::ZERO..Duration::ZERO,
+            probe: None,
             time: TIME,
             datagrams: DatagramOptions::default().ttl(LIFETIME),
             buffer: 256 << 10,
@@ -163,11 +170,10 @@ impl Scenario {
         }
     }
 
-    /// An encoder of at most 2 Mbit/s beside such a transfer, after which it fills up to the hint
-    /// for a while, to learn what the path carries.
-    pub(crate) fn filling_up(cross: &str) -> Self {
+    /// An encoder of at most 2 Mbit/s beside such a transfer, after which the connection probes.
+    pub(crate) fn probing(cross: &str) -> Self {
         Self {
-            filler: FILLER,
+            probe: Some(PROBE),
             ..Self::beside(cross, FIRST_RATE)
         }
     }
@@ -226,16 +232,20 @@ impl Scenario {
     ) -> Result<Outcome, Box<dyn Error>> {
         let start = world.now();
         let frames = Rc::<RefCell<BTreeMap<u64, Frame>>>::default();
-        let arrived = Rc::clone(&frames);
+        let strays = Rc::<Cell<u64>>::default();
+        let (arrived, stray) = (Rc::clone(&frames), Rc::clone(&strays));
         world.watch_received_datagrams(ends.server, move |at, data| {
             let number = u64::from_be_bytes(data[..8].try_into().expect("its number is in front"));
-            if let Some(frame) = arrived.borrow_mut().get_mut(&number) {
-                frame.arrived += 1;
-                frame.last = Some(at.since(start));
+            match arrived.borrow_mut().get_mut(&number) {
+                Some(frame) => {
+                    frame.arrived += 1;
+                    frame.last = Some(at.since(start));
+                }
+                None => stray.set(stray.get() + 1),
             }
         });
         let mut hints = Vec::new();
-        let mut change = self.later.as_ref();
+        let (mut change, mut probe) = (self.later.as_ref(), self.probe);
         for number in 0..(self.time.as_nanos() / INTERVAL.as_nanos()) as u64 {
             let made = INTERVAL * number as u32;
             if let Some((_, later)) = change.take_if(|(at, _)| made >= *at) {
@@ -243,6 +253,9 @@ impl Scenario {
             }
             if let Some(cross) = cross.take_if(|_| made >= CROSS.end) {
                 world.close(cross.client);
+            }
+            if probe.take_if(|from| made >= *from).is_some() {
+                world.probe_up_to(ends.client, Some(MOST));
             }
             let hint = world.path_estimate(ends.client).send_rate_hint;
             hints.push((made, hint));
@@ -265,10 +278,6 @@ impl Scenario {
                 data[..8].copy_from_slice(&number.to_be_bytes());
                 world.send_datagram(ends.client, data, self.datagrams)?;
             }
-            if self.filler.contains(&made) {
-                let rest = (hint * INTERVAL).saturating_sub(rate * INTERVAL);
-                self.fill(world, ends, rest.get() as usize / PAYLOAD)?;
-            }
             run_until(world, start, made + INTERVAL);
         }
         let bulk = world.received(ends.server);
@@ -278,21 +287,10 @@ impl Scenario {
             frames,
             hints,
             bulk,
+            padding: world.stats(ends.client).datagrams.padding,
+            strays: strays.get(),
             time: self.time,
         })
-    }
-}
-
-impl Scenario {
-    /// Datagrams of no frame, which leave when nothing else waits, and not late.
-    fn fill(&self, world: &mut World, ends: Ends, count: usize) -> Result<(), Box<dyn Error>> {
-        let options = self.datagrams.priority(DatagramPriority::AfterStreams);
-        for _ in 0..count {
-            let mut data = vec![0; PAYLOAD];
-            data[..8].copy_from_slice(&u64::MAX.to_be_bytes());
-            world.send_datagram(ends.client, data, options)?;
-        }
-        Ok(())
     }
 }
 
@@ -406,7 +404,7 @@ const HEADER: &str =
 /// the other connection, beside it from three seconds on, and from five seconds after it on.
 const CROSS_HEADER: &str = "before, beside and after another connection: p50, p95, max; hint";
 pub(crate) const CROSS: Range<Duration> = Duration::from_secs(10)..Duration::from_secs(20);
-pub(crate) const FILLER: Range<Duration> = Duration::from_secs(25)..Duration::from_secs(28);
+pub(crate) const PROBE: Duration = Duration::from_secs(25);
 pub(crate) const CROSS_STAGES: [Range<Duration>; 3] = [
     Duration::from_secs(5)..CROSS.start,
     Duration::from_secs(13)..CROSS.end,

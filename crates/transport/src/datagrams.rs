@@ -27,6 +27,8 @@ pub struct DatagramOptions {
     pub(crate) priority: DatagramPriority,
     pub(crate) group: Option<DatagramGroup>,
     pub(crate) is_notified: bool,
+    /// Whether it is padding, which the peer's application does not get.
+    pub(crate) is_padding: bool,
 }
 
 /// A part of a track that is worth sending until the next one begins.

@@ -17,7 +17,9 @@ mod ecn;
 mod fair_queue;
 mod inbound;
 mod kernel;
+mod limited_probe;
 mod limits;
+mod padding;
 mod path_estimate;
 mod probe_timer;
 mod probing;
@@ -262,6 +264,9 @@ impl ConnectionDriver {
         }
         let (mut transmit, mut has_asked) = self.poll_proto(leaves_at, permission, packets, buf);
         let is_idle = transmit.is_none() && !has_asked;
+        if is_idle && self.datagrams.probe.is_some() {
+            self.add_padding(at);
+        }
         let least = DatagramPriority::AfterStreams;
         if is_idle && self.hand_over_datagrams(at, permission, packets, least) {
             (transmit, has_asked) = self.poll_proto(leaves_at, permission, packets, buf);
@@ -305,7 +310,12 @@ impl ConnectionDriver {
             (Some(loss), Some(hand_on)) => Some(loss.min(hand_on)),
             (loss, hand_on) => loss.or(hand_on),
         };
-        let own = [own, self.datagrams.next_expiry(), self.next_probe()];
+        let own = [
+            own,
+            self.datagrams.next_expiry(),
+            self.next_probe(),
+            self.next_padding(),
+        ];
         let own = own.into_iter().flatten().min();
         let own = own.map(|at| (clock::instant(at), Reason::Protocol));
         // Another round of events, as soon as those notified of room have had their time, or to

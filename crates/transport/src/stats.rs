@@ -119,6 +119,9 @@ pub struct DatagramStats {
     pub superseded: u64,
     /// Dropped because packets had become too small for them.
     pub too_large: u64,
+    /// Packets of padding that [`probe_up_to`](crate::Connection::probe_up_to) has sent; they are
+    /// in none of the other counts.
+    pub padding: u64,
 }
 
 /// How many datagrams carried which ECN mark.

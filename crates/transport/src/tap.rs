@@ -24,10 +24,11 @@ mod frames;
 mod header;
 mod keys;
 mod log;
+mod padding;
 mod parameters;
 mod requests;
 
-pub(crate) use facts::{Ack, Received, Sent, Space};
+pub(crate) use facts::{Ack, PaddingMark, Received, Sent, Space};
 pub(crate) use frames::{Content, EcnCounts};
 pub(crate) use header::Head;
 pub(crate) use log::Tap;

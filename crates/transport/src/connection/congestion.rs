@@ -36,6 +36,38 @@ impl Connection {
         self.path_estimate().send_rate_hint
     }
 
+    /// Has the hint found out by itself whether the path carries as much as this: an encoder's next
+    /// step. `None`, the default, ends it.
+    ///
+    /// A connection knows of its path up to what was sent over it. As long as the
+    /// [hint](Self::send_rate_hint) is below `target` and the application sends less than the hint,
+    /// packets of padding follow what it sends, up to the hint, when nothing else waits: with them
+    /// the hint rises by steps. They stop at the target, when the hint has not risen for 4 s, when
+    /// the path has a queue or loses more than 5 %; the next attempt is after 4 s, and each that
+    /// fails doubles the time, up to a minute. It is off by default because it takes a rate that
+    /// others of the path could use, and that may cost money: only an encoder knows that it would
+    /// use more.
+    ///
+    /// The peer's application gets nothing of it. Padding is carried in the place of datagrams: if
+    /// the peer takes none, there is none. `stats().datagrams.padding` counts its packets;
+    /// `frame_tx` counts them as datagrams. `docs/live.md` has what it costs and brings.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/connected.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, server) = connected().await?;
+    /// use paceline::units::Bandwidth;
+    /// // At 2 Mbit/s; the next step is 4, and a tenth for what is sent beside.
+    /// client.probe_up_to(Some(Bandwidth::from_bits_per_sec(4_400_000)));
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn probe_up_to(&self, target: impl Into<Option<Bandwidth>>) {
+        self.state().driver.probe_up_to(clock::now(), target.into());
+    }
+
     /// What is known of the path at this moment.
     pub fn path_estimate(&self) -> PathEstimate {
         let mut state = self.state();

@@ -3,6 +3,7 @@
 //! quinn-proto has a queue of its own, which neither forgets what is stale nor can be looked into.
 //! It is given only what may leave now, one batch at most: what waits, waits here.
 
+use super::limited_probe::LimitedProbe;
 use crate::datagrams::{
     DatagramEvent, DatagramGroup, DatagramId, DatagramOptions, DatagramOutcome, DatagramPriority,
     Source,
@@ -51,6 +52,8 @@ pub(super) struct DatagramQueue {
     listeners: Vec<Source>,
     wakers: Vec<Waker>,
     stats: DatagramStats,
+    /// What adds padding, where the application wants to be told of more than it sends.
+    pub(super) probe: Option<Box<LimitedProbe>>,
 }
 
 #[derive(Debug)]
@@ -60,6 +63,7 @@ struct Waiting {
     expires: Option<Timestamp>,
     group: Option<DatagramGroup>,
     is_notified: bool,
+    is_padding: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +71,7 @@ pub(super) struct Handed {
     pub(super) id: DatagramId,
     pub(super) len: usize,
     pub(super) is_notified: bool,
+    pub(super) is_padding: bool,
 }
 
 impl DatagramQueue {
@@ -83,6 +88,7 @@ impl DatagramQueue {
             listeners: Vec::new(),
             wakers: Vec::new(),
             stats: DatagramStats::default(),
+            probe: None,
         }
     }
 
@@ -117,6 +123,7 @@ impl DatagramQueue {
             expires: options.ttl.map(|ttl| now + ttl),
             group: options.group,
             is_notified: options.is_notified,
+            is_padding: options.is_padding,
             data,
         };
         if is_superseded {
@@ -176,7 +183,7 @@ impl DatagramQueue {
         let Some(oldest) = no_higher.filter_map(VecDeque::pop_front).next() else {
             return false;
         };
-        self.stats.displaced += 1;
+        self.stats.displaced += u64::from(!oldest.is_padding);
         self.drop_waiting(now, &oldest, DatagramOutcome::Displaced);
         true
     }
@@ -214,7 +221,8 @@ impl DatagramQueue {
         let is_over = |waiting: &Waiting| waiting.expires.is_some_and(|at| now >= at);
         let queues = self.waiting.iter_mut();
         let expired: Vec<_> = queues.flat_map(|queue| extract(queue, is_over)).collect();
-        self.stats.expired += expired.len() as u64;
+        let of_application = expired.iter().filter(|waiting| !waiting.is_padding);
+        self.stats.expired += of_application.count() as u64;
         for waiting in &expired {
             self.drop_waiting(now, waiting, DatagramOutcome::Expired);
         }
@@ -278,6 +286,7 @@ impl DatagramQueue {
                 id: next.id,
                 len: next.data.len(),
                 is_notified: next.is_notified,
+                is_padding: next.is_padding,
             });
             taken.push(next.data);
         }
@@ -296,7 +305,10 @@ impl DatagramQueue {
     /// quinn-proto has sent the oldest of what it was given.
     pub(super) fn on_sent(&mut self, now: Timestamp) -> Option<Handed> {
         let handed = self.handed.pop_front()?;
-        self.stats.sent += 1;
+        match handed.is_padding {
+            true => self.stats.padding += 1,
+            false => self.stats.sent += 1,
+        }
         self.tell(now, handed.id, handed.is_notified, DatagramOutcome::Sent);
         Some(handed)
     }
@@ -304,7 +316,8 @@ impl DatagramQueue {
     /// quinn-proto has dropped what is larger than `most` bytes.
     pub(super) fn drop_oversized(&mut self, now: Timestamp, most: usize) {
         let dropped: Vec<_> = extract(&mut self.handed, |handed| handed.len > most);
-        self.stats.too_large += dropped.len() as u64;
+        let of_application = dropped.iter().filter(|handed| !handed.is_padding);
+        self.stats.too_large += of_application.count() as u64;
         for handed in dropped {
             self.tell(
                 now,
@@ -322,7 +335,7 @@ impl DatagramQueue {
             let is_oversized = |waiting: &Waiting| waiting.data.len() > most;
             while self.waiting[place].front().is_some_and(is_oversized) {
                 let next = self.waiting[place].pop_front().expect("the front");
-                self.stats.too_large += 1;
+                self.stats.too_large += u64::from(!next.is_padding);
                 self.drop_waiting(now, &next, DatagramOutcome::TooLarge);
             }
         }

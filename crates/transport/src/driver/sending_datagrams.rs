@@ -1,6 +1,6 @@
 //! Datagrams on their way into packets (RFC 9221).
 
-use super::datagram_queue::{Handed, Refusal};
+use super::datagram_queue::Refusal;
 use super::state::ConnectionDriver;
 use super::transmit_pacing::MAX_UDP_PAYLOAD;
 use crate::cc_adapter::DatagramFate;
@@ -101,23 +101,25 @@ impl ConnectionDriver {
         }
     }
 
-    /// A batch has left: which datagrams were in which of its packets.
-    pub(super) fn on_datagrams_sent(&mut self, now: Timestamp) {
+    /// A batch has left: which datagrams were in which of its packets. How many were padding.
+    pub(super) fn on_datagrams_sent(&mut self, now: Timestamp) -> u64 {
+        let mut padding = 0;
         if !self.datagrams.has_handed() {
-            return;
+            return padding;
         }
         for sent in &self.sent {
             for _ in 0..sent.datagrams {
-                if let Some(Handed {
-                    id,
-                    is_notified: true,
-                    ..
-                }) = self.datagrams.on_sent(now)
-                {
-                    self.congestion.lock().track_datagram(sent.number, id);
+                let Some(handed) = self.datagrams.on_sent(now) else {
+                    continue;
+                };
+                padding += u64::from(handed.is_padding);
+                if handed.is_notified {
+                    let mut congestion = self.congestion.lock();
+                    congestion.track_datagram(sent.number, handed.id);
                 }
             }
         }
+        padding
     }
 
     /// Tells what has become of datagrams by what congestion control has learned.

@@ -113,7 +113,8 @@ impl ConnectionDriver {
         self.limits.set(now, Limiter::Host);
         let tap = self.congestion.tap();
         tap.take_sent(&mut self.sent, transmit.ecn);
-        self.on_datagrams_sent(now);
+        let padding = self.on_datagrams_sent(now);
+        self.note_sent_beside_padding(now, padding);
         let is_mtu_probe = self.is_mtu_probe(transmit);
         let is_on_path = transmit.destination == self.conn.remote_address();
         let counts = |sent: &Sent| sent.content != Content::NotInFlight;

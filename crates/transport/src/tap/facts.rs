@@ -24,6 +24,10 @@ pub(crate) struct Sent {
     pub(crate) datagrams: u16,
 }
 
+/// How datagrams begin that are padding: a random value, which no other datagram begins with but by
+/// a chance of 1 in 2¹²⁸.
+pub(crate) type PaddingMark = [u8; 16];
+
 /// An ACK frame that has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ack {

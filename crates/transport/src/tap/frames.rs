@@ -63,6 +63,29 @@ pub(super) fn count_datagrams(payload: &[u8]) -> u16 {
     count
 }
 
+/// Where the first DATAGRAM frame stands whose contents begin with `mark`.
+pub(super) fn find_datagram(payload: &[u8], mark: &[u8]) -> Option<Range<usize>> {
+    let mut frames = Frames::new(payload);
+    loop {
+        let start = frames.at;
+        let kind = frames.next_kind()?;
+        if kind == DATAGRAM_WITH_LENGTH {
+            let length = frames.varint()?;
+            let contents = frames.at;
+            frames.bytes(length)?;
+            if payload[contents..frames.at].starts_with(mark) {
+                return Some(start..frames.at);
+            }
+        } else {
+            let contents = frames.at;
+            frames.skip(kind)?;
+            if kind == DATAGRAM && payload[contents..].starts_with(mark) {
+                return Some(start..frames.at);
+            }
+        }
+    }
+}
+
 /// Calls `on_frame` with the number of each STREAM frame's stream, and where its data ends.
 pub(super) fn stream_ends(payload: &[u8], mut on_frame: impl FnMut(u64, u64)) {
     let mut frames = Frames::new(payload);
@@ -289,8 +312,8 @@ pub(super) fn put_varint(value: u64, out: &mut [u8]) {
     out[0] |= length_bits << 6;
 }
 
-const PADDING: u64 = 0x00;
-const PING: u64 = 0x01;
+pub(super) const PADDING: u64 = 0x00;
+pub(super) const PING: u64 = 0x01;
 const ACK: u64 = 0x02;
 const ACK_ECN: u64 = 0x03;
 const RESET_STREAM: u64 = 0x04;

@@ -236,6 +236,9 @@ impl PacketKey for TappedKey {
         }
         self.tap
             .on_sent(self.space, packet, buf, &buf[header_len..end]);
+        if self.carries_requests {
+            self.tap.replace_padding(&mut buf[header_len..end]);
+        }
         self.key.encrypt(packet, buf, header_len);
     }
 

@@ -2,7 +2,7 @@
 
 use super::departed::Departed;
 use super::ecn::{Rewrite, SentEcn};
-use super::facts::{Ack, MAX_RANGES, Received, Sent, Space};
+use super::facts::{Ack, MAX_RANGES, PaddingMark, Received, Sent, Space};
 use super::frames::{AckFrame, Content, Frames, count_datagrams};
 use super::header::{Head, SharedHeaderKey, ShortHeader};
 use super::parameters::{
@@ -37,6 +37,8 @@ pub(crate) struct Tap {
     counts_datagrams: AtomicBool,
     /// Whether there are streams of which it is to be known how much has left.
     watches_streams: AtomicBool,
+    /// How datagrams begin that are padding, once there are such.
+    pub(super) padding: OnceLock<PaddingMark>,
     /// Octets that each 1-RTT packet has to leave free for a request, until one carries it.
     pub(super) reserved: AtomicUsize,
 }

@@ -1,11 +1,12 @@
 //! What live media need: estimates of a path, and datagrams.
 
 use super::world::{EndId, World};
+use crate::clock;
 use crate::datagrams::{DatagramEvents, DatagramId, DatagramOptions};
 use crate::error::SendDatagramError;
 use crate::path_watch::PathEstimate;
 use bytes::Bytes;
-use units::Timestamp;
+use units::{Bandwidth, Timestamp};
 
 impl World {
     /// What `end` knows of its path.
@@ -14,6 +15,17 @@ impl World {
     /// As [`Self::stats`].
     pub fn path_estimate(&self, end: EndId) -> PathEstimate {
         self.host(end).driver().path_estimate(self.instant())
+    }
+
+    /// Has `end` probe its path, see
+    /// [`Connection::probe_up_to`](crate::Connection::probe_up_to).
+    ///
+    /// # Panics
+    /// As [`Self::stats`].
+    pub fn probe_up_to(&mut self, end: EndId, target: Option<Bandwidth>) {
+        self.sim.update_node(end.0, |host, now| {
+            host.driver_mut().probe_up_to(clock::instant(now), target);
+        });
     }
 
     /// Has `end` send a datagram of the application, see

@@ -44,6 +44,7 @@ const PLAIN: DatagramOptions = DatagramOptions {
     priority: DatagramPriority::BeforeStreams,
     group: None,
     is_notified: false,
+    is_padding: false,
 };
 
 const LATER: DatagramOptions = DatagramOptions {
