@@ -10,7 +10,7 @@
 //! for the time that the sender's thread takes.
 //!
 //! This is where the bench has its receive timestamps: one-way times are measured from the
-//! departure in this header. The frame of draft-smith-quic-receive-ts would carry them for all
+//! departure in this header. The frame of draft-ietf-quic-receive-ts-02 would carry them for all
 //! packets; quinn-proto would have to write and read it.
 
 mod encoder;
