@@ -235,10 +235,12 @@ impl DatagramSocket for Silent {
     }
 }
 
-/// The most KiB that process `id` has resident in the first third of the time, and after that.
+/// The most KiB that process `id` has resident in the first third of the time, which is ten minutes
+/// at most, and after that.
 fn watch(id: u32, port: u16, until: Instant) -> [u64; 2] {
     let begin = clock::now();
-    let warm = begin + until.saturating_duration_since(begin) / 3;
+    let third = until.saturating_duration_since(begin) / 3;
+    let warm = begin + third.min(WARM_UP);
     let (mut most, mut told) = ([0; 2], begin);
     while clock::now() < until {
         let now = resident(id);
@@ -279,5 +281,6 @@ fn resident(id: u32) -> u64 {
 }
 
 const THREADS: u64 = 4;
+const WARM_UP: Duration = Duration::from_secs(600);
 /// KiB that one more client may take than ever before.
 const SLACK: u64 = 16 << 10;
