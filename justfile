@@ -70,6 +70,10 @@ noq-perf CHECKOUT ROUNDS="5" SECONDS="8":
 picoquic CHECKOUT PICOTLS="":
     crates/cc-ffi/picoquic/run.sh {{CHECKOUT}} {{PICOTLS}}
 
+# quinn's own tests and examples, as published, on Paceline in quinn's place: docs/porting-from-quinn.md.
+quinn-tests:
+    tests/in_place_of_quinn/quinns_own_tests.sh
+
 # Paceline beside quinn and s2n-quic over loopback; `just peers --rounds 1 --scale 0.02` shows in a minute whether it works.
 peers *ARGS:
     cargo run --release --manifest-path tests/peers/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" -- {{ARGS}}
