@@ -16,8 +16,8 @@ client)
     if [[ -x /wait-for-it.sh ]]; then
         /wait-for-it.sh sim:57832 -s -t 30
     fi
-    # The endpoint refuses to fetch nothing, but first a case that it does not know: the runner gives
-    # no `REQUESTS` when it checks that such a one ends with 127.
+    # The endpoint refuses to fetch nothing, but first a case that it does not know: the runner
+    # gives no `REQUESTS` when it checks that such a one ends with 127.
     read -ra more <<<"${CLIENT_PARAMS:-} ${REQUESTS:-}"
     ;;
 server) read -ra more <<<"${SERVER_PARAMS:-}" ;;

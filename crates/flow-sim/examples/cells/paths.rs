@@ -173,6 +173,9 @@ pub(crate) fn own_loss() -> Vec<Cell> {
         (35.0, 50.0),
         (70.0, 15.0),
         (70.0, 80.0),
+        (120.0, 30.0),
+        (120.0, 70.0),
+        (180.0, 45.0),
     ] {
         let line = 4.0 * mbit;
         for (name, bottleneck) in [

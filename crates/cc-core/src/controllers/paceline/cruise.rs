@@ -111,9 +111,12 @@ impl Paceline {
 
     /// A policer, most likely, where loss is without a queue, on a path that loses nothing by
     /// itself, and of single packets, as where a little too much is sent. Few packets show too
-    /// little of a queue.
+    /// little of a queue. The ranks of RTTs show the queue of the flow's own bursts, too, in front
+    /// of a line that is faster than the policer: that one is short.
     pub(super) fn cause_of_loss(&self, signs: &Signs) -> Overflow {
-        let has_queue = signs.is_queued() || self.rank.is_high() || self.has_standing_queue();
+        let is_beside_queue =
+            self.rank.is_high() && signs.queue > LEAST_QUEUE * self.reference.get();
+        let has_queue = signs.is_queued() || is_beside_queue || self.has_standing_queue();
         let is_path = self.ambient.loss() > LOSSLESS || self.runs.mean() > SINGLE;
         if has_queue || is_path || self.bdp() < LEAST_POLICED {
             Overflow::Queue
@@ -163,6 +166,9 @@ const LOSSLESS: f64 = 0.002;
 const SINGLE: f64 = 1.2;
 /// Packets.
 const LEAST_POLICED: f64 = 8.0;
+/// Of the RTT. A buffer of 5 % of a BDP has a queue of 1 to 3 % of the RTT where it overflows, the
+/// flow's own bursts have 0.1 to 0.5 %.
+const LEAST_QUEUE: f64 = 1.0 / 128.0;
 /// A queue cannot shrink by more than a second per second.
 const LEAST_GROWTH: f64 = 0.1;
 /// What four and two round trips delivered bound what one queue sample can take away.
