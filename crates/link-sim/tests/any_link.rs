@@ -131,7 +131,7 @@ const EXTREMES: [&str; 36] = [
     "delay trace 3600000,0,0 every 3600s rate 8bit limit 1",
     "loss trace 1,0 ecn",
     "trace 1",
-    "trace 4294967295 aqm codel target 1ns interval 1ns",
+    "trace 86400000 aqm codel target 1ns interval 1ns",
     "trace 0,0,0,0,1,1,1 queue 1p",
     "radio 3600s suspend 3600s every 1ns",
     "radio 0s suspend 1ns every 1ns rate 8bit queue 1p",
