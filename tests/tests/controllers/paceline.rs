@@ -217,6 +217,17 @@ fn a_policers_bucket_proves_no_rate() {
     assert!(lost.iter().sum::<u64>() < 3 * 150, "{lost:?}");
 }
 
+/// In front of a line that is faster than the policer the last packets of a burst wait longest, and
+/// find no tokens. When that was taken for a queue, 0.52 % were lost; now it is 0.31.
+#[test]
+fn the_queue_of_its_own_bursts_is_not_taken_for_the_bottlenecks() {
+    let link = "delay 22.5ms policer 180mbit burst 80kb rate 720mbit queue 1000p";
+    let scenario = Scenario::new(link).return_link("delay 22.5ms");
+    let lost = SEEDS.map(|seed| lost_permyriad(&scenario, PACELINE, seed));
+    let lost: Vec<_> = lost.collect();
+    assert!(lost.iter().sum::<u64>() < 3 * 40, "{lost:?}");
+}
+
 /// They are without a queue, too. When they were taken for a policer's, half of the link was used.
 #[test]
 fn losses_in_bursts_are_no_policers() {

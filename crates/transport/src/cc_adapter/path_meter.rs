@@ -196,7 +196,7 @@ impl PathMeter {
         })
     }
 
-    /// The greatest rate of the trains of the last second, if the path has spread each of them, and
+    /// The greatest rate of the trains of the last 0.6 s, if the path has spread each of them, and
     /// there were enough: then it carries no more, whatever it did before.
     pub(crate) fn spread_rate(&self, now: Timestamp) -> Option<Bandwidth> {
         let recent = || self.recent(now, SPREAD_TIME);

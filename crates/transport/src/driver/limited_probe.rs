@@ -164,3 +164,63 @@ const NOTABLE: Gain = Gain::percent(105);
 
 /// Beyond it, losses count against the application's own packets.
 const TOLERATED_LOSS: Gain = Gain::percent(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LimitedBy;
+
+    /// A path that has nothing against padding.
+    fn path(at: Timestamp, send_rate_hint: Bandwidth) -> PathEstimate {
+        PathEstimate {
+            at,
+            send_rate_hint,
+            delivery_rate: None,
+            pacing_rate: send_rate_hint,
+            min_rtt: None,
+            srtt: None,
+            queueing_delay: Duration::ZERO,
+            send_queue_delay: Duration::ZERO,
+            loss: Gain::percent(0),
+            limited_by: LimitedBy::default(),
+            state: "",
+        }
+    }
+
+    /// Packets of padding after a frame of `sent` bytes, 33 ms after the one before.
+    fn padded(hint: Bandwidth, target: Bandwidth, sent: u64) -> u64 {
+        let mut probe = LimitedProbe::new(Timestamp::ZERO, target, PaddingMark::default());
+        let mut packets = 0;
+        for frame in 1..=3 {
+            let mut now = Timestamp::from_millis(33 * frame);
+            probe.sent += Bytes::new(sent);
+            probe.sent_at = now;
+            for _ in 0..50 {
+                now += QUIET;
+                if probe.is_due(now) {
+                    packets += probe.take(now, &path(now, hint), Bytes::new(1_200));
+                }
+            }
+        }
+        packets
+    }
+
+    #[test]
+    fn padding_is_what_the_application_leaves_of_the_hint() {
+        let mbit = |mbit: u64| Bandwidth::from_bits_per_sec(mbit * 1_000_000);
+        // 3 Mbit/s in 101 ms are 31 packets.
+        assert_eq!(padded(mbit(3), mbit(6), 1), 31);
+        assert_eq!(padded(mbit(3), mbit(6), 20_000), 0, "it sends more");
+        assert_eq!(padded(mbit(3), mbit(3), 1), 0, "there is no more to learn");
+    }
+
+    #[test]
+    fn no_target_and_no_hint_is_too_much() {
+        let most = Bandwidth::from_bytes_per_sec(u64::MAX);
+        assert_eq!(padded(most, Bandwidth::ZERO, 1), 0);
+        assert_eq!(padded(Bandwidth::ZERO, most, u64::MAX / 4), 0);
+        let rate = Bandwidth::from_bytes_per_sec(u64::MAX - 1);
+        // A group at a time, however much there is room for.
+        assert!(padded(rate, most, 1) <= 150 * GROUP);
+    }
+}
