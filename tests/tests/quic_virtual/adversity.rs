@@ -9,6 +9,7 @@ mod handshake;
 mod hoarding;
 mod moving;
 mod mtu;
+mod requests;
 mod silence;
 
 use e2e::{choose, seed};

@@ -14,7 +14,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 use units::Rng;
@@ -66,7 +66,7 @@ fn a_server_is_as_before_after_clients_that_come_go_crash_and_cheat() {
         }
         runs
     });
-    let memory = watch(server.id(), port, until);
+    let memory = watch(server.id(), port, until, &honest);
     let honest = honest.join().unwrap();
     let hostile: u64 = (0..THREADS).map(|_| counts.recv().unwrap()).sum();
     println!("{seconds} s, {clients} clients: {hostile} came, {honest} honest; {memory:?} KiB");
@@ -236,13 +236,13 @@ impl DatagramSocket for Silent {
 }
 
 /// The most KiB that process `id` has resident in the first third of the time, which is ten minutes
-/// at most, and after that.
-fn watch(id: u32, port: u16, until: Instant) -> [u64; 2] {
+/// at most, and after that. It ends early if the honest clients do: one of them has failed.
+fn watch(id: u32, port: u16, until: Instant, honest: &JoinHandle<u64>) -> [u64; 2] {
     let begin = clock::now();
     let third = until.saturating_duration_since(begin) / 3;
     let warm = begin + third.min(WARM_UP);
     let (mut most, mut told) = ([0; 2], begin);
-    while clock::now() < until {
+    while clock::now() < until && !honest.is_finished() {
         let now = resident(id);
         let part = usize::from(clock::now() >= warm);
         most[part] = most[part].max(now);
