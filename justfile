@@ -74,6 +74,10 @@ picoquic CHECKOUT PICOTLS="":
 quinn-tests:
     tests/in_place_of_quinn/quinns_own_tests.sh
 
+# What quinn's public interface has and ours has not, item by item: docs/porting-from-quinn.md. `--write` renews the list.
+quinn-api *ARGS:
+    tests/in_place_of_quinn/quinn_api.sh {{ARGS}}
+
 # Paceline beside quinn and s2n-quic over loopback; `just peers --rounds 1 --scale 0.02` shows in a minute whether it works.
 peers *ARGS:
     cargo run --release --manifest-path tests/peers/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" -- {{ARGS}}

@@ -12,14 +12,7 @@ readonly EXPECTED=21
 target=$(realpath --canonicalize-missing "${CARGO_TARGET_DIR:-../../target}")
 package=$target/quinns-own-tests
 
-manifest=$(cargo metadata --locked --format-version 1 --manifest-path ../side_by_side/Cargo.toml |
-    grep -o '"manifest_path":"[^"]*/quinn-0\.11\.[0-9]*/Cargo\.toml"' | cut -d '"' -f 4 | sort -u)
-if [[ ! -f $manifest ]]; then
-    echo "there is not one quinn 0.11 among what tests/side_by_side depends on: '$manifest';" \
-        "see its Cargo.toml" >&2
-    exit 1
-fi
-published=${manifest%/Cargo.toml}
+. ./published_quinn.sh
 
 mkdir -p "$package/src"
 cp Cargo.lock "$package/Cargo.lock"
