@@ -121,15 +121,17 @@ impl Known<'_> {
     /// An application-limited controller knows only what it was given to send; what trains of
     /// packets have shown counts then, as far as packets are paced by it now.
     fn open_rate(&self) -> Bandwidth {
+        let shown = self.meter.greatest_train_rate(self.now, MEMORY);
+        // What the window admits in a round trip is no more than what came through of it.
         let window = || {
             let rate = Bandwidth::from_transfer(self.control.cwnd, self.rtt);
-            rate.min(self.control.pacing_rate)
+            let rate = rate.min(self.control.pacing_rate);
+            rate.min(shown.unwrap_or(rate))
         };
         let known = self.snapshot.bandwidth.unwrap_or_else(window);
         if !self.path.is_app_limited {
             return known;
         }
-        let shown = self.meter.greatest_train_rate(self.now, MEMORY);
         let open = known.max(shown.unwrap_or(known).min(self.control.pacing_rate));
         open.min(self.meter.spread_rate(self.now).unwrap_or(open))
     }

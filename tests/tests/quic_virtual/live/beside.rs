@@ -13,21 +13,21 @@ const FALL: Duration = Duration::from_secs(32);
 type Row = (&'static str, &'static str, [f64; 3], u32);
 
 const AT_MOST_20: [Row; 6] = [
-    ("cubic", "cubic", [8.7, 3.2, 8.7], 151),
+    ("cubic", "cubic", [8.7, 3.5, 8.7], 152),
     ("bbr3", "cubic", [8.6, 5.1, 8.6], 224),
     ("paceline", "cubic", [8.7, 5.4, 8.7], 151),
-    ("cubic", "paceline", [8.7, 6.5, 8.7], 156),
-    ("bbr3", "paceline", [8.6, 6.6, 8.6], 158),
-    ("paceline", "paceline", [8.7, 6.5, 8.7], 226),
+    ("cubic", "paceline", [8.7, 7.1, 8.7], 163),
+    ("bbr3", "paceline", [8.6, 6.8, 8.6], 164),
+    ("paceline", "paceline", [8.7, 6.3, 8.7], 220),
 ];
 
 const AT_MOST_2: [Row; 6] = [
     ("cubic", "cubic", [8.7, 0.6, 4.2], 149),
     ("bbr3", "cubic", [7.2, 1.1, 3.1], 204),
     ("paceline", "cubic", [8.7, 4.4, 8.7], 151),
-    ("cubic", "paceline", [8.7, 5.2, 5.5], 57),
-    ("bbr3", "paceline", [7.2, 5.9, 8.7], 94),
-    ("paceline", "paceline", [8.7, 2.9, 3.0], 61),
+    ("cubic", "paceline", [8.7, 5.1, 5.3], 51),
+    ("bbr3", "paceline", [7.2, 5.9, 8.7], 91),
+    ("paceline", "paceline", [8.7, 2.9, 2.9], 57),
 ];
 
 /// No figure is worse by more than a tenth, and a rounding of the least ones.
@@ -69,7 +69,7 @@ fn mean(outcome: &Outcome, stage: &Range<Duration>) -> Bandwidth {
 #[test]
 fn the_hint_comes_down_beside_another_connection_and_up_after_it() {
     let [before, beside, after] = CROSS_STAGES;
-    each(MOST, |controller, name, outcome| {
+    each(MOST, |_, name, outcome| {
         assert!(mean(outcome, &before) >= mbit(8.5), "{name}: {outcome:?}");
         let soon = CROSS.start + SECOND * 2..CROSS.start + SECOND * 3;
         let [least, ..] = outcome.hints_within(&soon);
@@ -77,8 +77,7 @@ fn the_hint_comes_down_beside_another_connection_and_up_after_it() {
         let least = outcome.hints_within(&beside)[0];
         assert!(least >= mbit(0.8), "{name}: {least} beside it");
         let later = mean(outcome, &after);
-        let expected = if controller == "paceline" { 8.6 } else { 6.2 };
-        assert!(later >= mbit(expected), "{name}: {later} after it");
+        assert!(later >= mbit(8.5), "{name}: {later} after it");
     });
 }
 
