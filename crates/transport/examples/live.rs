@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run -p paceline --features testing --example live
 //! cargo run -p paceline --features testing --example live -- bbr3 paceline
+//! cargo run -p paceline --features testing --example live -- 22 cubic bbr3 paceline
 //! ```
 //!
 //! An encoder makes 30 frames a second and sends each as datagrams that live for 100 ms. Over
@@ -19,7 +20,8 @@
 //!
 //! The time of a frame is from its making to the arrival of its last datagram that arrives; 30 ms
 //! are the link's delay, and a frame of 2 Mbit/s takes it 7 ms. Arguments are controllers. The same
-//! arguments give the same figures.
+//! arguments give the same figures. A number before them has `cross` alone run with so many seeds,
+//! and shows the worst figures.
 
 #[path = "shared/program.rs"]
 mod program;
@@ -38,20 +40,31 @@ use std::rc::Rc;
 use std::time::Duration;
 
 fn main() -> ExitCode {
-    program::run(USAGE, usize::MAX, read, |controllers| {
-        print(&controllers, &mut io::stdout().lock())?;
+    program::run(USAGE, usize::MAX, read, |(seeds, controllers)| {
+        let out = &mut io::stdout().lock();
+        match seeds {
+            None => print(&controllers, out)?,
+            Some(seeds) => print_worst(seeds, &controllers, out)?,
+        }
         Ok(ExitCode::SUCCESS)
     })
 }
 
-fn read(controllers: &[String]) -> Result<Vec<String>, Box<dyn Error>> {
+/// How many seeds, if that is said, and which controllers.
+fn read(args: &[String]) -> Result<(Option<u64>, Vec<String>), Box<dyn Error>> {
+    let seeds = args.first().and_then(|first| first.parse().ok());
+    let controllers = &args[usize::from(seeds.is_some())..];
+    if seeds.is_some_and(|seeds| !(1..=1_000).contains(&seeds)) {
+        return Err(format!("{} seeds are too few or too many: take 1 to 1000", args[0]).into());
+    }
     for controller in controllers {
         Registry::standard().choose(controller)?;
     }
-    Ok(match controllers {
+    let controllers = match controllers {
         [] => CONTROLLERS.map(str::to_owned).to_vec(),
         named => named.to_vec(),
-    })
+    };
+    Ok((seeds, controllers))
 }
 
 fn print(controllers: &[String], out: &mut impl Write) -> Result<(), Box<dyn Error>> {
@@ -82,6 +95,34 @@ fn print(controllers: &[String], out: &mut impl Write) -> Result<(), Box<dyn Err
             let outcome = Scenario::probing(cross).run(controller)?;
             let (row, padding, strays) = (outcome.cross_row(), outcome.padding, outcome.strays);
             writeln!(out, "{controller:10}{row}{padding:7}{strays:3}")?;
+        }
+    }
+    Ok(())
+}
+
+fn print_worst(
+    seeds: u64,
+    controllers: &[String],
+    out: &mut impl Write,
+) -> Result<(), Box<dyn Error>> {
+    writeln!(out, "{WORST_HEADER}")?;
+    for most in [MOST, FIRST_RATE] {
+        for cross in ["cubic", "paceline"] {
+            writeln!(out, "\ncross: {cross}, at most {} Mbit/s", mbit(most))?;
+            for controller in controllers {
+                let (mut latest, mut hints) = (Duration::ZERO, [f64::MAX; 2]);
+                for seed in 1..=seeds {
+                    let scenario = Scenario::beside(cross, most);
+                    let outcome = Scenario { seed, ..scenario }.run(controller)?;
+                    let [_, beside, after] = CROSS_STAGES;
+                    latest = latest.max(percentile(&outcome.times_within(&beside), 1.0));
+                    for (least, stage) in hints.iter_mut().zip([beside, after]) {
+                        *least = least.min(mbit(outcome.hints_within(&stage)[1]));
+                    }
+                }
+                let ([beside, after], late) = (hints, latest.as_secs_f64() * 1e3);
+                writeln!(out, "{controller:10}{late:8.0}{beside:8.1}{after:8.1}")?;
+            }
         }
     }
     Ok(())
@@ -390,10 +431,11 @@ pub(crate) fn scenarios() -> [(&'static str, Scenario); 4] {
 }
 
 const USAGE: &str = "\
-usage: live [CONTROLLER]...
+usage: live [SEEDS] [CONTROLLER]...
 
 How late frames of live video are beside a bulk transfer, in virtual time: a row for each
-controller, such as bbr3 or cubic:beta=0.5; for seven of them if none is named.";
+controller, such as bbr3 or cubic:beta=0.5; for seven of them if none is named. With a number of
+seeds, the worst of so many runs beside another connection.";
 
 /// Times of frames in ms: of all, and of those made after [`SETTLED`]; frames of which something is
 /// missing in %; Mbit/s of the hint at the end, and of the stream.
@@ -403,6 +445,11 @@ const HEADER: &str =
 /// Times of frames in ms, p50, p95 and max, and the hint in Mbit/s, least, mean and most: before
 /// the other connection, beside it from three seconds on, and from five seconds after it on.
 const CROSS_HEADER: &str = "before, beside and after another connection: p50, p95, max; hint";
+
+/// The worst of all seeds: the latest frame beside the other connection in ms, the least of the
+/// means of the hint, beside it and after it, in Mbit/s.
+const WORST_HEADER: &str = "            latest  beside   after";
+
 pub(crate) const CROSS: Range<Duration> = Duration::from_secs(10)..Duration::from_secs(20);
 pub(crate) const PROBE: Duration = Duration::from_secs(25);
 pub(crate) const CROSS_STAGES: [Range<Duration>; 3] = [

@@ -6,6 +6,7 @@ mod example;
 
 mod beside;
 mod datagrams;
+mod probing;
 
 use crate::plan_over;
 use e2e::choose;

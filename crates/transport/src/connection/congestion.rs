@@ -44,9 +44,10 @@ impl Connection {
     /// packets of padding follow what it sends, up to the hint, when nothing else waits: with them
     /// the hint rises by steps. They stop at the target, when the hint has not risen for 4 s, when
     /// the path has a queue or loses more than 5 %; the next attempt is after 4 s, and each that
-    /// fails doubles the time, up to a minute. It is off by default because it takes a rate that
-    /// others of the path could use, and that may cost money: only an encoder knows that it would
-    /// use more.
+    /// fails doubles the time, up to a minute. To ask again, with each frame or after `None`,
+    /// leaves these times as they are; a target above one that was reached is tried at once. It is
+    /// off by default because it takes a rate that others of the path could use, and that may cost
+    /// money: only an encoder knows that it would use more.
     ///
     /// The peer's application gets nothing of it. Padding is carried in the place of datagrams: if
     /// the peer takes none, there is none. `stats().datagrams.padding` counts its packets;

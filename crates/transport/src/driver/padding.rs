@@ -1,6 +1,7 @@
 //! Padding on its way into packets, where the application has the connection probe.
 
 use super::limited_probe::{LONGEST_INTERVAL, LimitedProbe};
+use super::path_estimate::greatest_hint;
 use super::state::ConnectionDriver;
 use crate::clock;
 use crate::datagrams::{DatagramOptions, DatagramPriority};
@@ -12,11 +13,13 @@ use units::{Bandwidth, Bytes, Timestamp};
 impl ConnectionDriver {
     /// Probes up to this hint from now on, or no more.
     pub(crate) fn probe_up_to(&mut self, now: Instant, target: Option<Bandwidth>) {
+        let hint = self.path_estimate(now).send_rate_hint;
         let now = clock::timestamp(now);
-        let Some(target) = target else {
-            self.datagrams.probe = None;
+        if let Some(probe) = &mut self.datagrams.probe {
+            probe.set_target(now, target, hint);
             return;
-        };
+        }
+        let Some(target) = target else { return };
         let mark = || {
             let mut mark = PaddingMark::default();
             random::fill(&mut mark);
@@ -38,7 +41,8 @@ impl ConnectionDriver {
         else {
             return;
         };
-        let packets = probe.take(now, &estimate, self.mss);
+        let greatest = greatest_hint(self.max_rate);
+        let packets = probe.take(now, &estimate, greatest, self.mss);
         if packets == 0 || most < probe.mark.len() {
             return;
         }
@@ -62,16 +66,17 @@ impl ConnectionDriver {
     }
 
     /// When padding is due, if nothing else happens before.
-    pub(super) fn next_padding(&self) -> Option<Timestamp> {
+    pub(super) fn next_padding(&mut self) -> Option<Timestamp> {
         let due = self.datagrams.probe.as_deref()?.next()?;
         // What is overdue leaves when the connection is idle, which something else brings about.
         let is_ahead = due > clock::timestamp(self.now);
         (is_ahead && self.may_pad()).then_some(due)
     }
 
-    fn may_pad(&self) -> bool {
+    fn may_pad(&mut self) -> bool {
         let is_empty = !self.datagrams.is_waiting() && !self.datagrams.has_handed();
-        is_empty && self.is_confirmed
+        let is_open = self.is_confirmed && !self.conn.is_closed();
+        is_empty && is_open && self.conn.datagrams().max_size().is_some()
     }
 
     /// A batch has left in which so many packets were padding.

@@ -155,6 +155,11 @@ impl Known<'_> {
     }
 }
 
+/// What a hint comes to at most where the application sends no faster than `max_rate`.
+pub(super) fn greatest_hint(max_rate: Option<Bandwidth>) -> Bandwidth {
+    max_rate.map_or(Bandwidth::MAX, |rate| rate * MARGIN)
+}
+
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX / 2)
 }
