@@ -1,5 +1,6 @@
 //! Configuration: quinn's, with the congestion controller chosen by name.
 
+mod bounded;
 mod defaults;
 mod ranges;
 mod transport;
@@ -8,8 +9,9 @@ use crate::choice::ChooseController;
 use crate::clock::WallClock;
 use crate::driver::DriverConfig;
 use crate::path_memory::{PathMemory, PathStore};
+pub use bounded::{MtuDiscoveryConfig, ValidationTokenConfig};
 use quinn_proto::crypto::{self, HandshakeTokenKey};
-use quinn_proto::{ConnectionId, TimeSource, TokenMemoryCache, TokenStore, ValidationTokenConfig};
+use quinn_proto::{ConnectionId, TimeSource, TokenMemoryCache, TokenStore};
 use std::fmt;
 use std::net::{SocketAddrV4, SocketAddrV6};
 use std::sync::Arc;
@@ -181,6 +183,13 @@ impl ServerConfig {
         self
     }
 
+    /// Address-validation tokens for later connections. Default: two for each client, valid for
+    /// two weeks; those that came back are remembered in a Bloom filter of at most 20 MiB.
+    pub fn validation_token_config(&mut self, value: ValidationTokenConfig) -> &mut Self {
+        self.proto.validation_token_config(value.proto());
+        self
+    }
+
     /// quinn-proto's part, for what concerns the endpoint as a whole.
     pub(crate) fn for_endpoint(&self) -> Arc<quinn_proto::ServerConfig> {
         Arc::new(self.proto.clone())
@@ -266,10 +275,6 @@ delegated_setters! { ServerConfig:
     incoming_buffer_size_total: u64;
     /// Whether clients may change their address. Default `true`.
     migration: bool;
-    /// Address-validation tokens for later connections. Default: two for each client, valid for
-    /// two weeks; those that came back are remembered in a Bloom filter of at most 20 MiB. A
-    /// lifetime is added to the clock, which [`Duration::MAX`] does not fit: a year is long.
-    validation_token_config: ValidationTokenConfig;
     /// The clock that tokens are dated by. Default: the system's.
     time_source: Arc<dyn TimeSource>;
     /// The key that protects tokens; servers that share it accept each other's.

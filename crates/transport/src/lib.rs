@@ -173,7 +173,9 @@ pub mod webtransport;
 pub use cc_adapter::CongestionEvents;
 pub use cc_core::{self, ChooseError, ControllerChoice, Observer, Snapshot};
 pub use choice::{ChooseController, quinn_controller};
-pub use config::{ClientConfig, ServerConfig, TransportConfig};
+pub use config::{
+    ClientConfig, MtuDiscoveryConfig, ServerConfig, TransportConfig, ValidationTokenConfig,
+};
 pub use connection::{Connecting, Connection, RecvStream, SendStream, ZeroRttAccepted};
 pub use datagram_socket::{ArrivedDatagrams, DatagramBatch, DatagramSocket};
 pub use datagrams::{
@@ -203,10 +205,9 @@ pub use qlog::{QlogConfig, QlogStream};
 pub use quinn_proto::{
     AckFrequencyConfig, ApplicationClose, BloomTokenLog, Chunk, ClosedStream, ConfigError,
     ConnectError, ConnectionClose, ConnectionError, ConnectionId, ConnectionIdGenerator, Dir,
-    EcnCodepoint, EndpointConfig, FrameType, IdleTimeout, MtuDiscoveryConfig, NoneTokenLog,
-    NoneTokenStore, Side, StdSystemTime, StreamId, TimeSource, TokenLog, TokenMemoryCache,
-    TokenReuseError, TokenStore, TransportError, TransportErrorCode, ValidationTokenConfig, VarInt,
-    VarIntBoundsExceeded, Written, crypto,
+    EcnCodepoint, EndpointConfig, FrameType, IdleTimeout, NoneTokenLog, NoneTokenStore, Side,
+    StdSystemTime, StreamId, TimeSource, TokenLog, TokenMemoryCache, TokenReuseError, TokenStore,
+    TransportError, TransportErrorCode, VarInt, VarIntBoundsExceeded, Written, crypto,
 };
 pub use rustls;
 pub use units;

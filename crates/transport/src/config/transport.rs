@@ -1,6 +1,6 @@
 //! How a connection behaves.
 
-use super::{defaults, ranges};
+use super::{MtuDiscoveryConfig, defaults, ranges};
 use crate::cc_adapter::{CongestionFactory, LossThresholds};
 use crate::choice::ChooseController;
 use crate::driver::{
@@ -15,7 +15,7 @@ use crate::path_memory::PathMemory;
 use crate::qlog::QlogStream;
 use crate::random;
 use cc_core::{ControllerChoice, Registry};
-use quinn_proto::{AckFrequencyConfig, IdleTimeout, MtuDiscoveryConfig, VarInt};
+use quinn_proto::{AckFrequencyConfig, IdleTimeout, VarInt};
 use std::sync::Arc;
 use std::time::Duration;
 use units::{Bandwidth, Bytes};
@@ -168,8 +168,7 @@ setters! {
     /// UDP payload in bytes that every path is taken to carry, in the same range. Default 1,200.
     min_mtu: u16;
     /// How larger packets are tried (RFC 8899); `None` keeps
-    /// [`initial_mtu`](Self::initial_mtu). Its times are added to the clock, which
-    /// [`Duration::MAX`] does not fit: a year is long. Default: up to 1,452 bytes.
+    /// [`initial_mtu`](Self::initial_mtu). Default: up to 1,452 bytes.
     mtu_discovery_config: Option<MtuDiscoveryConfig>;
     /// Whether data packets are padded to the full size against traffic analysis. Default `false`.
     pad_to_mtu: bool;
@@ -380,6 +379,7 @@ impl TransportConfig {
         let (packet_threshold, time_threshold) = loss_thresholds.of_quinn();
         let bidi = ranges::streams(self.initial_bidi_streams, self.max_concurrent_bidi_streams);
         let uni = ranges::streams(self.initial_uni_streams, self.max_concurrent_uni_streams);
+        let discovery = &self.mtu_discovery_config;
         let mut config = quinn_proto::TransportConfig::default();
         config
             .max_concurrent_bidi_streams(bidi.0)
@@ -394,7 +394,7 @@ impl TransportConfig {
             .initial_rtt(self.initial_rtt)
             .initial_mtu(self.initial_mtu)
             .min_mtu(self.min_mtu)
-            .mtu_discovery_config(self.mtu_discovery_config.clone())
+            .mtu_discovery_config(discovery.as_ref().map(MtuDiscoveryConfig::proto))
             .pad_to_mtu(self.pad_to_mtu)
             .ack_frequency_config(self.ack_frequency_config.clone())
             .persistent_congestion_threshold(self.persistent_congestion_threshold)

@@ -4,7 +4,7 @@ use crate::support::{address, configs, simulation};
 use paceline::units::Bandwidth;
 use paceline::{
     AckFrequencyConfig, ClientConfig, Connection, DatagramOptions, Endpoint, MtuDiscoveryConfig,
-    ServerConfig, TransportConfig, VarInt,
+    ServerConfig, TransportConfig, ValidationTokenConfig, VarInt,
 };
 use std::io;
 use std::sync::Arc;
@@ -129,9 +129,7 @@ fn cases() -> Vec<(String, Set)> {
     each!(varints => ack_frequency_config(AckFrequencyConfig):
         ack_eliciting_threshold, reordering_threshold);
     each!(sizes => mtu_discovery_config(MtuDiscoveryConfig): upper_bound, minimum_change);
-    // quinn-proto adds it to the clock.
-    each!(&TIMES[..3] => mtu_discovery_config(MtuDiscoveryConfig):
-        interval(|time: &Duration| *time), black_hole_cooldown(|time: &Duration| *time));
+    each!(TIMES => mtu_discovery_config(MtuDiscoveryConfig): interval, black_hole_cooldown);
     cases
 }
 
@@ -223,6 +221,50 @@ fn each_value_works_or_is_an_error_that_names_it() {
         let link = "delay 20ms loss 1% rate 10mbit";
         let seen = simulation(1, link).run(outcome(&name, &set));
         assert_eq!(seen, expected, "{name}");
+    }
+}
+
+/// Whether the second of two connections of a client is one of a validated address, and whether a
+/// third one is that has answered a Retry.
+async fn validated(server: ServerConfig, client: ClientConfig) -> [bool; 2] {
+    let listening = Endpoint::server(server, address(SERVER)).unwrap();
+    let endpoint = Endpoint::client(address("0.0.0.0:0")).unwrap();
+    let mut seen = [false; 2];
+    for number in 0..3 {
+        let connecting = endpoint.connect_with(client.clone(), address(SERVER), "server.test");
+        let accepting = async {
+            let mut attempt = listening.accept().await?;
+            if number == 2 && attempt.may_retry() {
+                attempt.retry().unwrap();
+                attempt = timeout(Duration::from_secs(5), listening.accept())
+                    .await
+                    .ok()??;
+            }
+            seen[usize::from(number == 2)] = attempt.remote_address_validated();
+            attempt.await.ok()
+        };
+        let (connection, accepted) = tokio::join!(connecting.unwrap(), accepting);
+        if let (Ok(connection), Some(_accepted)) = (connection, accepted) {
+            // Its tokens come after the handshake.
+            sleep(Duration::from_secs(1)).await;
+            connection.close(0_u8.into(), b"");
+        }
+    }
+    seen
+}
+
+#[test]
+fn tokens_are_valid_for_any_time_that_is_set() {
+    for time in TIMES {
+        let is_long = time > Duration::from_secs(1);
+        let seen = simulation(1, "delay 20ms").run(async {
+            let (mut server, client) = configs("cubic");
+            let mut tokens = ValidationTokenConfig::default();
+            tokens.lifetime(time);
+            server.validation_token_config(tokens);
+            validated(server, client).await
+        });
+        assert_eq!(seen, [is_long, true], "{time:?}");
     }
 }
 
