@@ -82,6 +82,10 @@ quinn-api *ARGS:
 peers *ARGS:
     cargo run --release --manifest-path tests/peers/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" -- {{ARGS}}
 
+# The same with quiche, whose BoringSSL takes cmake, a C++ compiler, libclang and minutes to build.
+peers-quiche *ARGS:
+    cargo run --release --features quiche --manifest-path tests/peers/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" -- {{ARGS}}
+
 # The tests of the transport and of the C ABI under AddressSanitizer, with the stable compiler.
 asan *ARGS:
     RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test -p paceline --features testing --target {{arch()}}-unknown-linux-gnu --target-dir target/asan --lib --test loopback {{ARGS}}

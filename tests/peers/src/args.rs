@@ -6,10 +6,12 @@ use crate::stack::Name;
 use clap::Parser;
 use std::path::PathBuf;
 
-/// Paceline beside quinn and s2n-quic over loopback: server and client in two processes with a
-/// current-thread runtime each, rounds interleaved, medians.
+/// Paceline beside quinn, s2n-quic and quiche over loopback: server and client in two processes
+/// with a current-thread runtime each, rounds interleaved, medians. quiche is there if the program
+/// was built with the feature of that name.
 ///
-/// Alike for all: the size of packets, AES-128-GCM and X25519 of aws-lc-rs, the certificate, CUBIC
+/// Alike for all: the size of packets, AES-128-GCM and X25519 (of aws-lc-rs, quiche's of
+/// BoringSSL), the certificate, CUBIC
 /// (BBR in the rows that say so), windows, socket buffers, and what is done on the streams. Rounds
 /// during which other programs took over 15 % of a CPU are marked with `!`. The exit code is 1 when
 /// a round failed.
@@ -58,16 +60,15 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Those of a row under this congestion control, ours first.
-    pub(crate) fn stacks(&self, congestion: Congestion) -> Vec<Name> {
+    /// Those of a row under this congestion control and with packets of this size, ours first.
+    pub(crate) fn stacks(&self, congestion: Congestion, mtu: u16) -> Vec<Name> {
         let (ours, peers): (Vec<_>, Vec<_>) = chosen(&self.only)
             .into_iter()
             .partition(|name| *name == Name::Paceline);
         let is_paced = congestion != Congestion::Cubic;
-        // quinn's documentation calls its BBR experimental.
         let peers = peers
             .into_iter()
-            .filter(|name| !(is_paced && *name == Name::Quinn));
+            .filter(|name| takes_part(*name, is_paced, mtu));
         let cubic = (is_paced && !ours.is_empty()).then_some(Name::Cubic);
         let before = self.before.as_ref().map(|_| Name::Before);
         let beside = cubic.into_iter().chain(before).chain(peers);
@@ -85,6 +86,17 @@ impl Args {
             socket_buffer: self.socket_buffer as usize,
             congestion,
         }
+    }
+}
+
+/// quinn's documentation calls its BBR experimental; quiche leaves pacing to its application, and
+/// has no larger packets.
+fn takes_part(name: Name, is_paced: bool, mtu: u16) -> bool {
+    match name {
+        Name::Quinn => !is_paced,
+        #[cfg(feature = "quiche")]
+        Name::Quiche => !is_paced && mtu <= crate::stack::LARGEST_PACKET,
+        _ => mtu > 0,
     }
 }
 
@@ -124,7 +136,7 @@ mod tests {
     #[test]
     fn ours_comes_first_whatever_the_order_of_the_words() {
         let args = Args::parse_from(["peers", "--only", "s2n-quic,paceline"]);
-        let stacks = args.stacks(Congestion::Cubic);
+        let stacks = args.stacks(Congestion::Cubic, 1_200);
         assert_eq!(stacks, [Name::Paceline, Name::S2nQuic]);
         assert_eq!(args.groups().len(), 6);
     }
@@ -134,9 +146,9 @@ mod tests {
         let args = Args::parse_from(["peers", "--before", "old/peers"]);
         use Name::{Before, Cubic, Paceline, Quinn, S2nQuic};
         let unpaced = [Paceline, Before, Quinn, S2nQuic];
-        assert_eq!(args.stacks(Congestion::Cubic), unpaced);
+        assert_eq!(args.stacks(Congestion::Cubic, 65_000), unpaced);
         let paced = [Paceline, Cubic, Before, S2nQuic];
-        assert_eq!(args.stacks(Congestion::Bbr3), paced);
+        assert_eq!(args.stacks(Congestion::Bbr3, 65_000), paced);
     }
 
     #[test]

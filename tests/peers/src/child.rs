@@ -1,8 +1,10 @@
 //! The child side: a server or a client, in a process and on a thread of its own.
 
 use crate::protocol::{Assignment, Message, Role};
+#[cfg(feature = "quiche")]
+use crate::stack::Quiche;
 use crate::stack::{Name, Paceline, Quinn, S2nQuic, Stack};
-use crate::{Result, client, server, settings};
+use crate::{Result, client, server};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -36,6 +38,8 @@ async fn obey() -> Result<()> {
         Name::Paceline | Name::Cubic | Name::Before => play::<Paceline>(assignment, orders).await,
         Name::Quinn => play::<Quinn>(assignment, orders).await,
         Name::S2nQuic => play::<S2nQuic>(assignment, orders).await,
+        #[cfg(feature = "quiche")]
+        Name::Quiche => play::<Quiche>(assignment, orders).await,
     }
 }
 
@@ -48,12 +52,10 @@ async fn play<S: Stack>(assignment: Assignment, orders: Orders) -> Result<()> {
     } = assignment;
     match role {
         Role::Server { key, welcome } => {
-            let tls = settings::server_tls(&certificate, &key)?;
-            server::serve::<S>(&settings, tls, welcome, orders).await
+            server::serve::<S>(&settings, &certificate, &key, welcome, orders).await
         }
         Role::Client { port, job } => {
-            let tls = settings::client_tls(&certificate)?;
-            client::work::<S>(&settings, tls, port, job, orders).await
+            client::work::<S>(&settings, &certificate, port, job, orders).await
         }
     }
 }

@@ -22,13 +22,13 @@ use tokio::time::sleep;
 /// until the server has been asked.
 pub(crate) async fn work<S: Stack>(
     settings: &Settings,
-    tls: rustls::ClientConfig,
+    certificate: &[u8],
     port: u16,
     job: Job,
     orders: Orders,
 ) -> Result<()> {
     let mut worker = Worker::<S> {
-        client: S::client(settings, tls)?,
+        client: S::client(settings, certificate)?,
         server: (Ipv4Addr::LOCALHOST, port).into(),
         orders,
     };

@@ -1,4 +1,5 @@
-//! Paceline beside quinn and s2n-quic: the same work over loopback, in the same run.
+//! Paceline beside quinn, s2n-quic and, with the feature `quiche`, quiche: the same work over
+//! loopback, in the same run.
 //!
 //! ```text
 //!   peers ── rows × rounds × stacks ──▶ two children for each: a server and a client

@@ -37,7 +37,9 @@ async fn play_all(args: &Args) -> Result<ExitCode> {
             certificate: &certificate,
             row: &row,
         };
-        let played = stage.play(&args.stacks(row.congestion), args.rounds).await;
+        let played = stage
+            .play(&args.stacks(row.congestion, row.mtu), args.rounds)
+            .await;
         let shown = table::row(&row, &played);
         report.add(&row, played);
         // After every row, so that a run that is broken off leaves what it has.

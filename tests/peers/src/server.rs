@@ -12,11 +12,12 @@ use bytes::Bytes;
 /// Serves until the parent ends its input.
 pub(crate) async fn serve<S: Stack>(
     settings: &Settings,
-    tls: rustls::ServerConfig,
+    certificate: &[u8],
+    key: &[u8],
     welcome: Welcome,
     orders: Orders,
 ) -> Result<()> {
-    let (mut server, port) = S::server(settings, tls)?;
+    let (mut server, port) = S::server(settings, certificate, key)?;
     say(&Message::Listening(port))?;
     let accepting = async {
         while let Some(attempt) = S::accept(&mut server).await {

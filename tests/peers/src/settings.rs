@@ -94,7 +94,7 @@ pub(crate) const NAME: &str = "localhost";
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 /// The most that fits into a UDP datagram over IPv4, in bytes: also all packets of one system call.
 pub(crate) const LARGEST_PAYLOAD: usize = 65_507;
-const ALPN: &[u8] = b"peers";
+pub(crate) const ALPN: &[u8] = b"peers";
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,14 @@
 //! What a QUIC library has to offer to be measured.
 
 mod paceline;
+#[cfg(feature = "quiche")]
+mod quiche;
 mod quinn;
 mod s2n_quic;
 
 pub(crate) use self::paceline::Paceline;
+#[cfg(feature = "quiche")]
+pub(crate) use self::quiche::{LARGEST_PACKET, Quiche};
 pub(crate) use self::quinn::Quinn;
 pub(crate) use self::s2n_quic::S2nQuic;
 
@@ -33,6 +37,9 @@ pub(crate) enum Name {
     Quinn,
     /// s2n-quic 1.x.
     S2nQuic,
+    /// quiche 0.30.
+    #[cfg(feature = "quiche")]
+    Quiche,
 }
 
 impl fmt::Display for Name {
@@ -43,6 +50,8 @@ impl fmt::Display for Name {
             Self::Before => "before",
             Self::Quinn => "quinn",
             Self::S2nQuic => "s2n-quic",
+            #[cfg(feature = "quiche")]
+            Self::Quiche => "quiche",
         })
     }
 }
@@ -53,10 +62,11 @@ pub(crate) trait Stack: Send + Sync + 'static {
     type Client: Clone + Send + Sync + 'static;
     type Connection: Connection;
 
-    /// A server, and its port.
-    fn server(settings: &Settings, tls: rustls::ServerConfig) -> Result<(Self::Server, u16)>;
+    /// A server with this certificate and key, both DER, and its port.
+    fn server(settings: &Settings, certificate: &[u8], key: &[u8]) -> Result<(Self::Server, u16)>;
 
-    fn client(settings: &Settings, tls: rustls::ClientConfig) -> Result<Self::Client>;
+    /// A client that trusts the certificate.
+    fn client(settings: &Settings, certificate: &[u8]) -> Result<Self::Client>;
 
     /// The next attempt, which resolves once its handshake is done.
     fn accept(

@@ -1,9 +1,9 @@
 //! The traits for quinn and for this repository's transport, whose names are the same. Whoever
 //! includes this file says which `library` it is, and what is different about it.
 
-use super::{Marker, congestion, endpoint, library};
+use super::{Marker, adapt, endpoint, library};
 use crate::Result;
-use crate::settings::{IDLE_TIMEOUT, NAME, Settings};
+use crate::settings::{IDLE_TIMEOUT, NAME, Settings, client_tls, server_tls};
 use crate::stack::{Attempt, Connection, Receiver, Sender, Stack};
 use bytes::Bytes;
 use library::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -16,7 +16,8 @@ impl Stack for Marker {
     type Client = Endpoint;
     type Connection = library::Connection;
 
-    fn server(settings: &Settings, tls: rustls::ServerConfig) -> Result<(Endpoint, u16)> {
+    fn server(settings: &Settings, certificate: &[u8], key: &[u8]) -> Result<(Endpoint, u16)> {
+        let tls = server_tls(certificate, key)?;
         let crypto = Arc::new(QuicServerConfig::try_from(tls)?);
         let mut config = ServerConfig::with_crypto(crypto);
         config.transport_config(Arc::new(transport_config(settings)?));
@@ -25,7 +26,8 @@ impl Stack for Marker {
         Ok((server, port))
     }
 
-    fn client(settings: &Settings, tls: rustls::ClientConfig) -> Result<Endpoint> {
+    fn client(settings: &Settings, certificate: &[u8]) -> Result<Endpoint> {
+        let tls = client_tls(certificate)?;
         let crypto = Arc::new(QuicClientConfig::try_from(tls)?);
         let mut config = ClientConfig::new(crypto);
         config.transport_config(Arc::new(transport_config(settings)?));
@@ -60,7 +62,7 @@ fn transport_config(settings: &Settings) -> Result<TransportConfig> {
         .stream_receive_window(window)
         .receive_window(window)
         .send_window(settings.window.into());
-    congestion(&mut config, settings);
+    adapt(&mut config, settings);
     Ok(config)
 }
 

@@ -1,5 +1,6 @@
 //! This repository's transport, as it comes: `cubic` is its default, and it finds by itself what
-//! quinn has to be told.
+//! quinn has to be told. It refuses first packets over 16,383 bytes, as those of a handshake cannot
+//! have more, so that it begins with these and tries larger ones.
 
 #[path = "named_alike.rs"]
 mod named_alike;
@@ -20,7 +21,14 @@ fn endpoint(
     Ok(library::Endpoint::new(config, server, settings.socket()?)?)
 }
 
-fn congestion(config: &mut library::TransportConfig, settings: &Settings) {
+fn adapt(config: &mut library::TransportConfig, settings: &Settings) {
+    if settings.mtu > LARGEST_FIRST_PACKET {
+        let mut discovery = library::MtuDiscoveryConfig::default();
+        discovery.upper_bound(settings.mtu);
+        config
+            .initial_mtu(LARGEST_FIRST_PACKET)
+            .mtu_discovery_config(Some(discovery));
+    }
     let name = match settings.congestion {
         Congestion::Cubic => return,
         Congestion::Bbr3 => "bbr3",
@@ -28,3 +36,5 @@ fn congestion(config: &mut library::TransportConfig, settings: &Settings) {
     };
     config.congestion(name).expect("it is one of ours");
 }
+
+const LARGEST_FIRST_PACKET: u16 = 16_383;

@@ -39,7 +39,7 @@ fn endpoint(
     )?)
 }
 
-fn congestion(config: &mut library::TransportConfig, settings: &Settings) {
+fn adapt(config: &mut library::TransportConfig, settings: &Settings) {
     let mut cubic = library::congestion::CubicConfig::default();
     cubic.initial_window(settings.initial_window());
     config.congestion_controller_factory(Arc::new(cubic));

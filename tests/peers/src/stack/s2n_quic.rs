@@ -4,7 +4,9 @@
 
 use super::{Attempt, Connection, Receiver, Sender, Stack};
 use crate::Result;
-use crate::settings::{Congestion, IDLE_TIMEOUT, LARGEST_PAYLOAD, NAME, Settings};
+use crate::settings::{
+    Congestion, IDLE_TIMEOUT, LARGEST_PAYLOAD, NAME, Settings, client_tls, server_tls,
+};
 use bytes::Bytes;
 use s2n_quic::client::Connect;
 use s2n_quic::provider::congestion_controller::Bbr;
@@ -21,7 +23,8 @@ impl Stack for S2nQuic {
     type Client = s2n_quic::Client;
     type Connection = s2n_quic::Connection;
 
-    fn server(settings: &Settings, config: rustls::ServerConfig) -> Result<(Self::Server, u16)> {
+    fn server(settings: &Settings, certificate: &[u8], key: &[u8]) -> Result<(Self::Server, u16)> {
+        let config = server_tls(certificate, key)?;
         let builder = s2n_quic::Server::builder()
             .with_tls(tls::Server::from(config))?
             .with_limits(limits(settings)?)?
@@ -36,7 +39,8 @@ impl Stack for S2nQuic {
         Ok((server, port))
     }
 
-    fn client(settings: &Settings, config: rustls::ClientConfig) -> Result<Self::Client> {
+    fn client(settings: &Settings, certificate: &[u8]) -> Result<Self::Client> {
+        let config = client_tls(certificate)?;
         let builder = s2n_quic::Client::builder()
             .with_tls(tls::Client::from(config))?
             .with_limits(limits(settings)?)?
