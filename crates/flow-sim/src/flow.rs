@@ -1,5 +1,6 @@
 use super::app::Phase;
 use super::default_links::{LINK, RETURN};
+use super::pauses::Pauses;
 use core::time::Duration;
 use link_sim::LinkSpec;
 use units::{Bandwidth, Bytes};
@@ -26,6 +27,7 @@ pub struct Flow {
     /// Whether ECT(1) can be sent at first, and the changes.
     pub(crate) sends_ect1: bool,
     pub(crate) ect1_changes: Vec<(Duration, bool)>,
+    pub(crate) pauses: Option<Pauses>,
 }
 
 impl Flow {
@@ -46,6 +48,7 @@ impl Flow {
             is_ecn: false,
             sends_ect1: true,
             ect1_changes: Vec::new(),
+            pauses: None,
         }
     }
 
@@ -181,6 +184,21 @@ impl Flow {
     #[must_use]
     pub fn ect1_change(mut self, at: Duration, sends_ect1: bool) -> Self {
         self.ect1_changes.push((at, sends_ect1));
+        self
+    }
+
+    /// The sender's process has no CPU for `pause` in each `period`: it sends nothing, reads no
+    /// ACK, and no timer of it expires.
+    ///
+    /// # Panics
+    /// When `pause` is not shorter than `period`.
+    #[must_use]
+    pub fn host_pauses(mut self, period: Duration, pause: Duration) -> Self {
+        assert!(
+            pause < period,
+            "a host that pauses {pause:?} in {period:?} never runs; give a shorter pause"
+        );
+        self.pauses = Some(Pauses { period, pause });
         self
     }
 

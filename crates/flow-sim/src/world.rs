@@ -2,6 +2,7 @@
 
 use super::check::assert_books_balance;
 use super::flow::Flow;
+use super::host::Host;
 use super::outcome::{FlowOutcome, Outcome, Packets, Point};
 use super::path::Content;
 use super::plan::Plan;
@@ -45,7 +46,7 @@ struct FlowEnds {
 /// One end of a flow.
 #[derive(Debug)]
 enum End {
-    Sender(Box<Sender>),
+    Sender(Box<Host>),
     Receiver(Box<Receiver>),
 }
 
@@ -85,7 +86,8 @@ impl World {
         let receiver = End::Receiver(Box::new(Receiver::new(plan.acks)));
         let receiver = self.sim.add_node(receiver);
         let sender = Sender::new(index, plan, receiver, &scenario.registry, seed);
-        let sender = self.sim.add_node(End::Sender(Box::new(sender)));
+        let host = Host::new(sender, plan.pauses);
+        let sender = self.sim.add_node(End::Sender(Box::new(host)));
         let own_rtt = path_rtt(scenario, plan);
         let access = plan.access.as_ref();
         let access = access.map(|spec| self.sim.add_link(spec, own_rtt));
@@ -285,7 +287,7 @@ impl Node for End {
 
     fn handle_packet(&mut self, now: Timestamp, from: NodeId, packet: Packet<Content>) {
         match (self, &packet.payload) {
-            (Self::Sender(sender), Content::Ack(ack)) => sender.on_ack(now, ack),
+            (Self::Sender(host), Content::Ack(ack)) => host.on_ack(now, ack),
             (Self::Receiver(receiver), Content::Data(data)) => {
                 receiver.on_packet(now, from, data, packet.ecn);
             }
@@ -295,21 +297,21 @@ impl Node for End {
 
     fn handle_timeout(&mut self, now: Timestamp) {
         match self {
-            Self::Sender(sender) => sender.on_time(now),
+            Self::Sender(host) => host.on_time(now),
             Self::Receiver(receiver) => receiver.on_time(now),
         }
     }
 
     fn poll_timeout(&self) -> Option<Timestamp> {
         match self {
-            Self::Sender(sender) => sender.next(),
+            Self::Sender(host) => host.next(),
             Self::Receiver(receiver) => receiver.next(),
         }
     }
 
     fn poll_transmit(&mut self, now: Timestamp) -> Option<Transmit<Content>> {
         match self {
-            Self::Sender(sender) => sender.poll_transmit(),
+            Self::Sender(host) => host.poll_transmit(),
             Self::Receiver(receiver) => receiver.poll_transmit(now),
         }
     }
@@ -317,7 +319,7 @@ impl Node for End {
 
 fn ends<'a>(sim: &'a Simulator<End>, flow: &FlowEnds) -> (&'a Sender, &'a Receiver) {
     match (sim.node(flow.sender), sim.node(flow.receiver)) {
-        (End::Sender(sender), End::Receiver(receiver)) => (sender, receiver),
+        (End::Sender(host), End::Receiver(receiver)) => (host.sender(), receiver),
         _ => unreachable!("a flow has a sender and a receiver"),
     }
 }
