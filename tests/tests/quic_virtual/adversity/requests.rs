@@ -103,7 +103,8 @@ fn ack_frequency(fields: [u64; 4]) -> Vec<u8> {
 #[test]
 fn whatever_acknowledgements_are_asked_for_memory_and_answers_are_bounded() {
     const MOST: u64 = (1 << 62) - 1;
-    let asked: [(&str, fn(u64) -> Vec<u8>); 5] = [
+    type Ask = fn(u64) -> Vec<u8>;
+    let asked: [(&str, Ask); 5] = [
         ("none ever", |n| ack_frequency([n, MOST, MOST, MOST])),
         ("none ever, but of gaps", |n| {
             ack_frequency([n, MOST, MOST, 1])
