@@ -3,10 +3,11 @@
 use e2e::programs::example;
 use std::process::{Command, Output};
 
-const EXAMPLES: [&str; 6] = [
+const EXAMPLES: [&str; 7] = [
     "idle_connections",
     "live",
     "pacing",
+    "probing",
     "shards",
     "short_flows",
     "startup_trace",
@@ -32,7 +33,7 @@ fn help_is_the_usage_and_no_error() {
 
 #[test]
 fn a_wrong_argument_is_named_in_a_line_above_the_usage() {
-    let cases: [(&str, &[&str], &str); 12] = [
+    let cases: [(&str, &[&str], &str); 13] = [
         ("live", &["bbr4"], "bbr4"),
         ("short_flows", &["bbr4"], "bbr4"),
         ("short_flows", &["cubic", "dely 20ms"], "dely"),
@@ -47,6 +48,7 @@ fn a_wrong_argument_is_named_in_a_line_above_the_usage() {
         ("idle_connections", &["10"], "10"),
         ("shards", &["model", "0"], "0"),
         ("shards", &["scael"], "scael"),
+        ("probing", &["bbr4"], "bbr4"),
         ("pacing", &["fast"], "fast"),
         ("pacing", &["1mbit", "long"], "long"),
     ];
