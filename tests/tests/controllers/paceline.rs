@@ -107,6 +107,21 @@ fn loss_on_a_short_path_does_not_hold_the_flow_down() {
     }
 }
 
+/// A host that has no CPU for a fifth of the time, and a receiver that stops for a seventh of it,
+/// as where both have to share with others. When what was delivered meanwhile counted as the path's
+/// rate, each queue that the receiver's stops made lowered the estimate to it: 69 % were left.
+#[test]
+fn a_host_that_pauses_does_not_lower_the_rate_by_more_than_it_misses() {
+    for stops in ["1ms every 7ms", "3ms every 17ms"] {
+        let rest = format!("queue 4000p radio 1us suspend {stops}");
+        let flow = Flow::of(PACELINE).host_pauses(MS * 10, MS * 2);
+        let scenario = link("5gbit", MS / 10, &rest).flow(flow);
+        let goodput = scenario.run_for(SECOND * 2).goodput();
+        let least = units::Bandwidth::from_bits_per_sec(3_150_000_000);
+        assert!(goodput > least, "{stops}: {goodput}");
+    }
+}
+
 /// Packets lost of all that were sent, in percent.
 fn lost_percent(outcome: &Outcome) -> u64 {
     let sum =

@@ -34,6 +34,7 @@ mod control;
 mod counts;
 mod cruise;
 mod cycle;
+mod lateness;
 mod loss_test;
 mod numbers;
 mod pairs;
@@ -240,7 +241,9 @@ impl Paceline {
 }
 
 impl Controller for Paceline {
-    fn on_sent(&mut self, path: &PathState, _: Bytes) {
+    fn on_sent(&mut self, path: &PathState, bytes: Bytes) {
+        let lateness = self.rounds.lateness();
+        lateness.on_sent(path, bytes, &self.control);
         self.pairs.on_sent(path.is_back_to_back);
     }
 
@@ -303,6 +306,8 @@ impl Controller for Paceline {
         }
         self.update_cwnd(sample.newly_acked);
         self.decide();
+        let lateness = self.rounds.lateness();
+        lateness.on_window(path, path.inflight, self.cwnd);
     }
 
     /// The estimate stays, since what is lost after a silence says nothing of it; the window lets

@@ -59,9 +59,10 @@ impl Paceline {
         let time = round.time.max(MICROSECOND);
         let growth = (round.rtt - self.rounds.before().rtt - self.reference.jitter()) / time;
         let factor = (acked_factor / (1.0 + growth).max(LEAST_GROWTH)).min(1.0);
-        let delivered = self.rounds.mean_of_two();
+        // What was delivered because the host sent late is no proof of a lower rate.
+        let delivered = self.rounds.mean_of_two_on_time();
         let estimate = self.estimate.get();
-        let least = (LEAST_OF_FOUR * self.rounds.mean_rate(4))
+        let least = (LEAST_OF_FOUR * self.rounds.mean_rate_on_time(4))
             .min(LEAST_OF_TWO * delivered)
             .min(estimate);
         // What left below the estimate, in Down or Drain, says nothing against it.

@@ -1,6 +1,7 @@
 //! What one round trip has shown, and the last four of them.
 
 use super::counts::Counts;
+use super::lateness::Lateness;
 use super::numbers::{LEAST_TIME, SECOND, seconds, to_f64};
 use super::rise::Rise;
 use crate::controller::PathState;
@@ -27,6 +28,9 @@ pub(super) struct Round {
     pub(super) is_limited: bool,
     /// The longest time without an ACK in it, s.
     pub(super) silence: f64,
+    /// For how long of it the host was late, s, or of as long in the round trip before, in which
+    /// some of the packets left: the greater.
+    pub(super) late: f64,
     /// Whether it was ended before its packets were acknowledged, because the RTT had doubled.
     pub(super) is_early: bool,
 }
@@ -35,6 +39,11 @@ impl Round {
     /// Mean delivery rate, B/s.
     pub(super) fn rate(&self) -> f64 {
         self.acked / self.time.max(NANOSECOND)
+    }
+
+    /// The same of a host that had not been late, B/s.
+    pub(super) fn rate_on_time(&self) -> f64 {
+        self.acked / (self.time - self.late).max(NANOSECOND)
     }
 
     /// Whether nothing arrived for a while, on a path that takes `reference` s without a queue and
@@ -73,6 +82,9 @@ pub(super) struct Rounds {
     rise: Rise,
     /// When the newest ACK came.
     newest_at: Timestamp,
+    lateness: Lateness,
+    /// The part of the last round trip in which the host was late.
+    last_late: f64,
 }
 
 impl Rounds {
@@ -87,7 +99,14 @@ impl Rounds {
             count: 0,
             rise: Rise::default(),
             newest_at: now,
+            lateness: Lateness::new(now),
+            last_late: 0.0,
         }
+    }
+
+    /// What tells when the host is late.
+    pub(super) fn lateness(&mut self) -> &mut Lateness {
+        &mut self.lateness
     }
 
     /// The round trip under way, to add to.
@@ -157,6 +176,8 @@ impl Rounds {
             core::mem::take(&mut self.rtts),
         );
         round.time = seconds(now.since(core::mem::replace(&mut self.began_at, now)));
+        let late = (self.lateness.take() / round.time.max(NANOSECOND)).min(MOST_LATE);
+        round.late = late.max(core::mem::replace(&mut self.last_late, late)) * round.time;
         round.rtt = if rtts > 0 {
             sum / f64::from(rtts)
         } else {
@@ -189,12 +210,26 @@ impl Rounds {
         (self.last().rate() + self.before().rate()) / 2.0
     }
 
+    /// The same of a host that had not been late, B/s.
+    pub(super) fn mean_of_two_on_time(&self) -> f64 {
+        (self.last().rate_on_time() + self.before().rate_on_time()) / 2.0
+    }
+
     /// Mean delivery rate of the last `n` round trips, B/s; at most [`KEPT`].
     pub(super) fn mean_rate(&self, n: usize) -> f64 {
+        self.mean(n, |round| round.time)
+    }
+
+    /// The same of a host that had not been late, B/s.
+    pub(super) fn mean_rate_on_time(&self, n: usize) -> f64 {
+        self.mean(n, |round| round.time - round.late)
+    }
+
+    fn mean(&self, n: usize, time: impl Fn(&Round) -> f64) -> f64 {
         let (acked, time) = (0..n.min(KEPT))
             .map(|back| self.nth(back))
             .fold((0.0, 0.0), |sum, round| {
-                (sum.0 + round.acked, sum.1 + round.time)
+                (sum.0 + round.acked, sum.1 + time(&round))
             });
         acked / time.max(NANOSECOND)
     }
@@ -206,4 +241,6 @@ impl Rounds {
 
 /// Round trips that are kept.
 const KEPT: usize = 4;
+/// Of a round trip. A host that is away for longer says too little of what the path would deliver.
+const MOST_LATE: f64 = 0.75;
 const NANOSECOND: f64 = 1.0 / SECOND;

@@ -1,5 +1,6 @@
 //! The parts, each by itself. What the whole does on a path is in tests/tests/controllers.
 
+mod host;
 mod loss;
 mod probe;
 
@@ -13,9 +14,11 @@ use super::round::{Round, Rounds};
 use super::standing::Standing;
 use super::startup::Startup;
 use super::trim::Trim;
+use crate::control::Control;
 use crate::controller::PathState;
 use crate::parts::transition::Machine as _;
 use crate::sampler::RateSample;
+use alloc::vec::Vec;
 use core::time::Duration;
 use units::{Bandwidth, Bytes, Timestamp};
 
@@ -282,6 +285,44 @@ fn a_round_trip_as_long_as_its_rtts_is_silent_if_no_ack_came_for_a_while() {
     ack(&mut rounds, 530, 500, 1_000, 3_000);
     let round = rounds.end(at(530), 0.02, 0.0).unwrap();
     assert!(round.is_limited && round.time < 2.0 * round.rtt);
+}
+
+/// Rounds of a host that should have sent a packet at 5 ms, with a bucket of one millisecond.
+fn late_rounds(sent_at: u64) -> Rounds {
+    let mut rounds = Rounds::new(at(0));
+    let control = Control {
+        cwnd: Bytes::new(1 << 20),
+        pacing_rate: Bandwidth::from_bytes_per_sec(1_000_000),
+        send_quantum: Bytes::new(1_000),
+    };
+    for now in [0, sent_at] {
+        let path = PathState::new(at(now), Bytes::new(1_000));
+        let lateness = rounds.lateness();
+        lateness.on_sent(&path, Bytes::new(5_000), &control);
+    }
+    rounds
+}
+
+#[test]
+fn what_a_host_missed_counts_in_the_round_trip_and_in_the_next() {
+    let late_after = |sent_at| {
+        let mut rounds = late_rounds(sent_at);
+        let mut late = Vec::new();
+        for now in [20, 40, 60] {
+            ack(&mut rounds, now, 20, 1_000 * (now - 20), 1_000 * now);
+            late.push(rounds.end(at(now), 0.02, 0.0).unwrap().late);
+        }
+        late
+    };
+    let is = |late: Vec<f64>, expected: [f64; 3]| {
+        late.iter()
+            .zip(expected)
+            .all(|(one, two)| is_near(*one, two))
+    };
+    assert!(is(late_after(6), [0.0; 3]));
+    assert!(is(late_after(16), [0.01, 0.01, 0.0]));
+    // Three quarters at most.
+    assert!(is(late_after(106), [0.015, 0.015, 0.0]));
 }
 
 // The estimate.
