@@ -242,8 +242,7 @@ impl Paceline {
 
 impl Controller for Paceline {
     fn on_sent(&mut self, path: &PathState, bytes: Bytes) {
-        let lateness = self.rounds.lateness();
-        lateness.on_sent(path, bytes, &self.control);
+        self.rounds.lateness().on_sent(path, bytes, self.cwnd);
         self.pairs.on_sent(path.is_back_to_back);
     }
 
@@ -306,8 +305,7 @@ impl Controller for Paceline {
         }
         self.update_cwnd(sample.newly_acked);
         self.decide();
-        let lateness = self.rounds.lateness();
-        lateness.on_window(path, path.inflight, self.cwnd);
+        self.rounds.lateness().on_control(path, &self.control);
     }
 
     /// The estimate stays, since what is lost after a silence says nothing of it; the window lets

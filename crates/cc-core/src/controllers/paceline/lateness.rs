@@ -1,65 +1,73 @@
 //! How late the host sends.
 
-use super::numbers::{SECOND, to_f64};
+use super::numbers::{seconds, to_f64};
 use crate::control::Control;
 use crate::controller::PathState;
 use units::{Bytes, Timestamp};
 
 /// For how long packets could have left and did not, because the host was busy with something
-/// else.
+/// else: as long as the bucket of a [`Pacer`](crate::Pacer) is full while the window has room.
 ///
-/// A pacer makes good what is late by no more than its bucket holds. What is later than that is
-/// never sent, so that the flow sends less than its rate, and less is delivered.
+/// What is late by less the pacer makes good. The rest is never sent, so that the flow sends less
+/// than its rate, and less is delivered.
 #[derive(Debug)]
 pub(super) struct Lateness {
-    /// When the next packet is due by the pacing rate.
-    due: Timestamp,
-    /// Since when the window has room for it; none while it has not.
-    room_since: Option<Timestamp>,
-    /// ns, since the last [`take`](Self::take).
-    late: u64,
+    /// Of the pacer, B/s.
+    rate: f64,
+    /// Of its bucket, bytes.
+    depth: f64,
+    /// What is in it, bytes: below zero after packets that do not wait.
+    tokens: f64,
+    filled_at: Timestamp,
+    /// Whether the window has room for a packet.
+    has_room: bool,
+    /// s, since the last [`take`](Self::take).
+    late: f64,
 }
 
 impl Lateness {
     pub(super) fn new(now: Timestamp) -> Self {
         Self {
-            due: now,
-            room_since: Some(now),
-            late: 0,
+            rate: 0.0,
+            depth: 0.0,
+            tokens: 0.0,
+            filled_at: now,
+            has_room: false,
+            late: 0.0,
         }
     }
 
     /// `bytes` are about to leave; `path` is as it was before.
-    pub(super) fn on_sent(&mut self, path: &PathState, bytes: Bytes, control: &Control) {
-        let byte = SECOND / control.pacing_rate.bytes_per_sec().max(1) as f64;
-        let bucket = (to_f64(control.send_quantum) * byte) as u64;
-        if let Some(room_since) = self.room_since {
-            let late = path.now.nanos_since(self.due.max(room_since));
-            // Where the rate has just fallen a pacer that is on time is later than its bucket, too.
-            if late > bucket * ON_TIME {
-                self.late += late - bucket;
-            }
-        }
-        let due = self.due.as_nanos();
-        let earliest = path.now.as_nanos().saturating_sub(bucket);
-        self.due = Timestamp::from_nanos(due.max(earliest) + (to_f64(bytes) * byte) as u64);
-        self.on_window(path, path.inflight + bytes, control.cwnd);
+    pub(super) fn on_sent(&mut self, path: &PathState, bytes: Bytes, cwnd: Bytes) {
+        self.fill(path.now);
+        self.tokens = (self.tokens - to_f64(bytes)).max(-self.depth);
+        self.has_room = path.inflight + bytes + path.mss <= cwnd;
     }
 
-    /// So much is in flight of what the window allows.
-    pub(super) fn on_window(&mut self, path: &PathState, inflight: Bytes, cwnd: Bytes) {
-        if inflight + path.mss > cwnd {
-            self.room_since = None;
-        } else if self.room_since.is_none() {
-            self.room_since = Some(path.now);
-        }
+    /// From now on the pacer obeys `control`.
+    pub(super) fn on_control(&mut self, path: &PathState, control: &Control) {
+        self.fill(path.now);
+        self.rate = control.pacing_rate.bytes_per_sec() as f64;
+        self.depth = to_f64(control.send_quantum.max(path.mss));
+        self.tokens = self.tokens.min(self.depth);
+        self.has_room = path.inflight + path.mss <= control.cwnd;
     }
 
     /// s, since the last call.
     pub(super) fn take(&mut self) -> f64 {
-        core::mem::take(&mut self.late) as f64 / SECOND
+        core::mem::take(&mut self.late)
+    }
+
+    fn fill(&mut self, now: Timestamp) {
+        let time = seconds(now.since(self.filled_at));
+        self.filled_at = self.filled_at.max(now);
+        self.tokens += self.rate * time;
+        let excess = self.tokens - self.depth;
+        if excess > 0.0 {
+            self.tokens = self.depth;
+            if self.has_room {
+                self.late += excess / self.rate;
+            }
+        }
     }
 }
-
-/// Buckets. In virtual time, where no host is late, none of eight flows was later than 2.6.
-const ON_TIME: u64 = 3;

@@ -287,7 +287,8 @@ fn a_round_trip_as_long_as_its_rtts_is_silent_if_no_ack_came_for_a_while() {
     assert!(round.is_limited && round.time < 2.0 * round.rtt);
 }
 
-/// Rounds of a host that should have sent a packet at 5 ms, with a bucket of one millisecond.
+/// Rounds of a host that sends at 1 MB/s, with a bucket of one millisecond, from 0 ms on, and of
+/// 5 kB more at `sent_at`, ms.
 fn late_rounds(sent_at: u64) -> Rounds {
     let mut rounds = Rounds::new(at(0));
     let control = Control {
@@ -295,11 +296,11 @@ fn late_rounds(sent_at: u64) -> Rounds {
         pacing_rate: Bandwidth::from_bytes_per_sec(1_000_000),
         send_quantum: Bytes::new(1_000),
     };
-    for now in [0, sent_at] {
-        let path = PathState::new(at(now), Bytes::new(1_000));
-        let lateness = rounds.lateness();
-        lateness.on_sent(&path, Bytes::new(5_000), &control);
-    }
+    let path = PathState::new(at(0), Bytes::new(1_000));
+    rounds.lateness().on_control(&path, &control);
+    let path = PathState::new(at(sent_at), Bytes::new(1_000));
+    let lateness = rounds.lateness();
+    lateness.on_sent(&path, Bytes::new(5_000), control.cwnd);
     rounds
 }
 
@@ -319,10 +320,10 @@ fn what_a_host_missed_counts_in_the_round_trip_and_in_the_next() {
             .zip(expected)
             .all(|(one, two)| is_near(*one, two))
     };
-    assert!(is(late_after(6), [0.0; 3]));
-    assert!(is(late_after(16), [0.01, 0.01, 0.0]));
+    assert!(is(late_after(1), [0.0; 3]));
+    assert!(is(late_after(11), [0.01, 0.01, 0.0]));
     // Three quarters at most.
-    assert!(is(late_after(106), [0.015, 0.015, 0.0]));
+    assert!(is(late_after(101), [0.015, 0.015, 0.0]));
 }
 
 // The estimate.
