@@ -38,7 +38,7 @@
 //! let mut client = Endpoint::client("127.0.0.1:0".parse()?)?;
 //! let config = tls::client_with_fingerprint(certificate.fingerprint);
 //! client.set_default_client_config(config.alpn(&[webtransport::ALPN]).config()?);
-//! let session = webtransport::connect(&client, &*url).await?;
+//! let session = webtransport::connect(&client, url).await?;
 //! let (mut send, mut recv) = session.open_bi().await?;
 //! send.write_all(b"hello").await?;
 //! send.finish()?;
@@ -144,7 +144,7 @@ pub async fn connect(
         let connected: Result<_, ConnectionError> = endpoint.connect(address, host)?.await;
         match connected {
             Ok(quic) => return Connection::new(quic).connect(options).await,
-            Err(error) => failed = error.into(),
+            Err(error) => failed = ConnectError::from_handshake(error),
         }
     }
     Err(failed)

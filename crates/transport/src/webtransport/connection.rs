@@ -207,6 +207,18 @@ impl From<&str> for ConnectOptions {
     }
 }
 
+impl From<&String> for ConnectOptions {
+    fn from(url: &String) -> Self {
+        Self::new(url)
+    }
+}
+
+impl From<String> for ConnectOptions {
+    fn from(url: String) -> Self {
+        Self::new(url)
+    }
+}
+
 /// A session that is asked for.
 struct Entering {
     shared: Arc<Shared>,

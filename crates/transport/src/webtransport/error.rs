@@ -2,7 +2,7 @@
 
 use super::codes::StreamCode;
 use http::StatusCode;
-use quinn_proto::ConnectionError;
+use quinn_proto::{ConnectionError, TransportErrorCode};
 use std::io;
 use thiserror::Error;
 
@@ -58,6 +58,12 @@ pub enum ConnectError {
     /// QUIC could not begin to connect.
     #[error("cannot connect")]
     Connect(#[from] quinn_proto::ConnectError),
+    /// The handshake has failed because client and server have no application protocol in common.
+    #[error(
+        "the server takes none of the client's application protocols; give the TLS configurations \
+         of both `.alpn(&[webtransport::ALPN])`"
+    )]
+    NoCommonProtocol(#[source] ConnectionError),
     /// The peer's SETTINGS do not have what WebTransport needs.
     #[error("the server does not support WebTransport over HTTP/3")]
     Unsupported,
@@ -145,6 +151,22 @@ pub enum SendDatagramError {
     SessionEnded(#[from] SessionError),
 }
 
+impl ConnectError {
+    /// Of a QUIC connection that could not be made.
+    pub(super) fn from_handshake(error: ConnectionError) -> Self {
+        let code = match &error {
+            ConnectionError::ConnectionClosed(close) => Some(close.error_code),
+            ConnectionError::TransportError(error) => Some(error.code),
+            _ => None,
+        };
+        if code == Some(TransportErrorCode::crypto(NO_APPLICATION_PROTOCOL)) {
+            Self::NoCommonProtocol(error)
+        } else {
+            Self::ConnectionLost(error)
+        }
+    }
+}
+
 impl WriteError {
     pub(super) fn from_stream(error: crate::WriteError) -> Self {
         match error {
@@ -216,3 +238,6 @@ impl From<ReadError> for io::Error {
         Self::new(kind, error)
     }
 }
+
+/// TLS's alert (RFC 7301 §3.2).
+const NO_APPLICATION_PROTOCOL: u8 = 120;

@@ -8,6 +8,7 @@ use super::sessions::Sessions;
 use super::shared::Shared;
 use super::stream::{RecvStream, SendStream};
 use crate::connection::{self, Connection};
+use crate::datagrams::{DatagramId, DatagramOptions};
 use bytes::{BufMut, Bytes, BytesMut};
 use std::future::Future;
 use std::sync::Arc;
@@ -140,6 +141,24 @@ impl Session {
     /// # Errors
     /// When it does not fit into a packet, datagrams are off, or the session is over.
     pub fn send_datagram(&self, data: &[u8]) -> Result<(), SendDatagramError> {
+        self.send_datagram_with(data, DatagramOptions::default())?;
+        Ok(())
+    }
+
+    /// The same, with a lifetime, a priority, a group, or news of what becomes of it, as
+    /// [`Connection::send_datagram_with`]. Tracks of groups are those of the connection: sessions
+    /// that share one choose different numbers.
+    ///
+    /// Returns its number, which the [events](Connection::datagram_events) of the session's
+    /// [`connection`](Self::connection) have.
+    ///
+    /// # Errors
+    /// As [`send_datagram`](Self::send_datagram).
+    pub fn send_datagram_with(
+        &self,
+        data: &[u8],
+        options: DatagramOptions,
+    ) -> Result<DatagramId, SendDatagramError> {
         if let Some(error) = self.0.shared.ended.get() {
             return Err(error.clone().into());
         }
@@ -147,7 +166,9 @@ impl Session {
         let mut datagram = BytesMut::with_capacity(name.size() + data.len());
         name.encode(&mut datagram);
         datagram.put_slice(data);
-        let sent = self.connection().send_datagram(datagram.freeze());
+        let sent = self
+            .connection()
+            .send_datagram_with(datagram.freeze(), options);
         sent.map_err(|error| match error {
             crate::SendDatagramError::TooLarge => SendDatagramError::TooLarge,
             crate::SendDatagramError::UnsupportedByPeer | crate::SendDatagramError::Disabled => {

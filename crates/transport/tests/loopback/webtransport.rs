@@ -7,7 +7,7 @@ use paceline::webtransport::{
     self, ALPN, ConnectError, ConnectOptions, Connection, ReadError, Request, SendDatagramError,
     Session, SessionError, StreamCode, WriteError,
 };
-use paceline::{ConnectionError, Endpoint, TransportConfig};
+use paceline::{ConnectionError, DatagramOptions, DatagramOutcome, Endpoint, TransportConfig};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -160,6 +160,30 @@ async fn datagrams_stay_in_their_session() {
         ));
         two.send_datagram(b"still there").unwrap();
         assert_eq!(two_server.read_datagram().await.unwrap(), "still there");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn datagrams_have_lifetimes_groups_and_outcomes_as_those_of_a_connection() {
+    within_a_minute(async {
+        let pair = Pair::new();
+        let (client, server) = sessions(&pair).await;
+        let mut events = client.connection().datagram_events();
+        let options = DatagramOptions::default().notify(true);
+        let sent = client.send_datagram_with(b"sent", options).unwrap();
+        assert_eq!(server.read_datagram().await.unwrap(), "sent");
+        for outcome in [DatagramOutcome::Sent, DatagramOutcome::Acknowledged] {
+            let event = events.next().await.unwrap();
+            assert_eq!((event.id, event.outcome), (sent, outcome));
+        }
+        let expired = client.send_datagram_with(b"late", options.ttl(Duration::ZERO));
+        let event = events.next().await.unwrap();
+        assert_eq!(event.id, expired.unwrap());
+        assert_eq!(event.outcome, DatagramOutcome::Expired);
+        client.close(1, "");
+        let ended = client.send_datagram_with(b"after the end", options);
+        assert_eq!(ended, Err(SessionError::ClosedHere.into()));
     })
     .await;
 }
@@ -451,6 +475,27 @@ struct Breach {
 }
 
 const SETTINGS: &[u8] = &[0, 4, 0];
+
+#[tokio::test]
+async fn a_client_without_the_protocol_is_told_to_offer_it() {
+    within_a_minute(async {
+        let certificate = SelfSigned::generate(["127.0.0.1"]).unwrap();
+        let config = certificate.server().alpn(&[ALPN]).config().unwrap();
+        let server = Endpoint::server(config, any()).unwrap();
+        let url = format!("https://{}/", server.local_addr().unwrap());
+        tokio::spawn(async move { server.accept().await.unwrap().await });
+        let mut client = Endpoint::client(any()).unwrap();
+        let config = paceline::tls::client_with_fingerprint(certificate.fingerprint);
+        client.set_default_client_config(config.config().unwrap());
+        let error = webtransport::connect(&client, url).await.unwrap_err();
+        assert!(
+            matches!(error, ConnectError::NoCommonProtocol(_)),
+            "{error:?}"
+        );
+        assert!(error.to_string().contains("webtransport::ALPN"), "{error}");
+    })
+    .await;
+}
 
 #[tokio::test]
 async fn a_breach_of_http3_ends_the_connection_with_its_code() {
