@@ -32,9 +32,10 @@ fn a_server_is_as_before_after_clients_that_come_go_crash_and_cheat() {
     // kernel drops datagrams for want of room, two flights in a row are lost now and then, and the
     // third leaves after 3 s (RFC 9002 §6.2.2).
     let most = (20 * clients).to_string();
+    let idle_timeout = IDLE_TIMEOUT.as_secs().to_string();
     let flags = [
         "--idle-timeout",
-        "10",
+        &idle_timeout,
         "--max-connections",
         &most,
         "--max-per-second",
@@ -143,17 +144,23 @@ async fn besiege(port: u16, number: u64, until: Instant) -> u64 {
     let mut count = 0;
     while clock::now() < until {
         let seed = rng.next_u64() >> 1;
+        let kind = rng.below(5);
         let come = async {
-            match rng.below(5) {
+            match kind {
                 0 => drop(lie_to_server(port, seed).await),
                 1 => drop(go(port, seed).await),
-                2 => drop(crash(port, seed).await),
+                CRASH => drop(crash(port, seed).await),
                 3 => drop(reset(port).await),
                 _ => shout(port, seed),
             }
         };
         let _ = timeout(Duration::from_secs(5), come).await;
         count += 1;
+        // The server holds one connection of each client, however much CPU time the clients get.
+        if kind == CRASH {
+            let rest = until.saturating_duration_since(clock::now());
+            sleep(IDLE_TIMEOUT.min(rest)).await;
+        }
         sleep(Duration::from_millis(100 + number % 50)).await;
     }
     count
@@ -283,6 +290,9 @@ fn resident(id: u32) -> u64 {
 }
 
 const THREADS: u64 = 4;
+/// One of five kinds of clients.
+const CRASH: u64 = 2;
+const IDLE_TIMEOUT: Duration = Duration::from_secs(6);
 const WARM_UP: Duration = Duration::from_secs(600);
 /// KiB that one more client may take than ever before.
 const SLACK: u64 = 16 << 10;
