@@ -59,7 +59,7 @@ impl Paceline {
         let time = round.time.max(MICROSECOND);
         let growth = (round.rtt - self.rounds.before().rtt - self.reference.jitter()) / time;
         let factor = (acked_factor / (1.0 + growth).max(LEAST_GROWTH)).min(1.0);
-        // What was delivered because the host sent late is no proof of a lower rate.
+        // Where the host sends late less is delivered, too: that proves no lower rate.
         let delivered = self.rounds.mean_of_two_on_time();
         let estimate = self.estimate.get();
         let least = (LEAST_OF_FOUR * self.rounds.mean_rate_on_time(4))

@@ -9,7 +9,11 @@ use units::{Bytes, Timestamp};
 /// else: as long as the bucket of a [`Pacer`](crate::Pacer) is full while the window has room.
 ///
 /// What is late by less the pacer makes good. The rest is never sent, so that the flow sends less
-/// than its rate, and less is delivered.
+/// than its rate, and less is delivered. An application with nothing to send fills the bucket, too:
+/// round trips that it limits lower no estimate.
+///
+/// The bucket is that of the pacer, in `f64`: the transport has it, and a controller does not see
+/// it.
 #[derive(Debug)]
 pub(super) struct Lateness {
     /// Of the pacer, B/s.
