@@ -7,9 +7,10 @@ use http::Uri;
 use paceline::tls::{self, Cipher};
 use paceline::{ClientConfig, Connection, Endpoint, h3 as h3_transport};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt, BufWriter, copy};
 use tokio::task::JoinSet;
@@ -26,9 +27,16 @@ pub(crate) async fn fetch(case: Case, args: &Args) -> Result<()> {
                 client.fetch(std::slice::from_ref(request)).await?;
             }
         }
-        Case::Resumption | Case::ZeroRtt => {
+        Case::Resumption => {
             let (first, others) = args.requests.split_at(1);
             client.fetch(first).await?;
+            client.fetch(others).await?;
+        }
+        Case::ZeroRtt => {
+            let (first, others) = args.requests.split_at(1);
+            wait_for_millisecond(0..100).await;
+            client.fetch(first).await?;
+            wait_for_millisecond(600..800).await;
             client.fetch(others).await?;
         }
         _ => client.fetch(&args.requests).await?,
@@ -158,10 +166,8 @@ impl<'a> Client<'a> {
         self.disturb(connection).await?;
         all(fetching).await?;
         // The session's ticket comes after the handshake, and nothing tells of it.
-        match self.case {
-            Case::Resumption => sleep(TICKET).await,
-            Case::ZeroRtt => sleep(TICKET_AGE).await,
-            _ => {}
+        if [Case::Resumption, Case::ZeroRtt].contains(&self.case) {
+            sleep(TICKET).await;
         }
         Ok(())
     }
@@ -197,6 +203,21 @@ async fn fetch_file(connection: Connection, request: String, path: PathBuf) -> R
     Ok(file.flush().await?)
 }
 
+/// Waits for a time that is so far into a second of the clock.
+///
+/// rustls counts a ticket's age in whole seconds of the clock, so that it may be up to a second too
+/// high, and GnuTLS accepts no early data with a ticket that is older than it can be. A ticket that
+/// came earlier in a second than it is used has an age that is not too high.
+async fn wait_for_millisecond(wanted: Range<u32>) {
+    let of_second = || {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH);
+        time.map_or(0, |time| time.subsec_millis())
+    };
+    while !wanted.contains(&of_second()) {
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
 async fn all(mut fetching: JoinSet<Result<()>>) -> Result<()> {
     while let Some(fetched) = fetching.join_next().await {
         fetched??;
@@ -228,10 +249,6 @@ fn any(server: SocketAddr) -> SocketAddr {
 const MIDST: u64 = 50;
 /// Far more than a ticket takes on the runner's links.
 const TICKET: Duration = Duration::from_millis(300);
-/// rustls counts a ticket's age in seconds of the clock, so that it may be up to a second too high,
-/// and GnuTLS accepts no early data with a ticket that is older than it can be. An age that is just
-/// above a second is almost always given as one.
-const TICKET_AGE: Duration = Duration::from_millis(1_020);
 /// How long a datagram's answer may take, and how often it is asked for.
 const LOST: Duration = Duration::from_millis(200);
 const ATTEMPTS: u32 = 20;
