@@ -70,6 +70,25 @@ fn a_host_that_waits_for_its_window_is_not_late() {
 }
 
 #[test]
+fn a_host_with_nothing_to_send_is_not_late() {
+    let limited = |now, inflight| PathState {
+        is_app_limited: true,
+        ..path(now, inflight)
+    };
+    let mut lateness = begun(0);
+    lateness.on_sent(&limited(100, 1), KB, CONTROL.cwnd);
+    assert!(is_near(lateness.take(), 0.0), "it ran out of data");
+    send(&mut lateness, 200, 1);
+    assert!(is_near(lateness.take(), 0.0), "until it has more");
+    send(&mut lateness, 300, 1);
+    assert!(is_near(lateness.take(), 0.099));
+
+    lateness.on_control(&limited(310, 1), &CONTROL);
+    lateness.on_control(&path(400, 1), &CONTROL);
+    assert!(is_near(lateness.take(), 0.0));
+}
+
+#[test]
 fn a_late_host_delivers_in_the_time_in_which_it_was_not() {
     let round = Round {
         time: 0.04,
