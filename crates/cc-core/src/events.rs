@@ -54,7 +54,8 @@ pub struct LostPacket {
 /// What one received ACK, or one expiry of the loss timer, has reported.
 #[derive(Debug, Clone, Copy)]
 pub struct Feedback<'a> {
-    /// When it was received; never earlier than any event before it.
+    /// When it was received: by the host, where the transport knows, since a busy host reads it
+    /// later. A time before that of an earlier event counts as that.
     pub now: Timestamp,
     /// Packets newly acknowledged, in any order.
     pub acked: &'a [AckedPacket],

@@ -188,7 +188,8 @@ impl Flow {
     }
 
     /// The sender's process has no CPU for `pause` in each `period`: it sends nothing, reads no
-    /// ACK, and no timer of it expires.
+    /// ACK, and no timer of it expires. Of the ACKs that come meanwhile it knows when they came, as
+    /// from the kernel's timestamps.
     ///
     /// # Panics
     /// When `pause` is not shorter than `period`.

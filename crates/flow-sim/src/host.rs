@@ -6,13 +6,14 @@ use super::sender::Sender;
 use link_sim::sim::Transmit;
 use units::Timestamp;
 
-/// A sender that neither hears nor does anything while it has no CPU.
+/// A sender that neither hears nor does anything while it has no CPU. What came meanwhile has the
+/// time at which it came: kernels note that.
 #[derive(Debug)]
 pub(crate) struct Host {
     sender: Sender,
     pauses: Option<Pauses>,
-    /// What has arrived since.
-    unread: Vec<Ack>,
+    /// What has arrived since, and when.
+    unread: Vec<(Timestamp, Ack)>,
     wakes_at: Option<Timestamp>,
 }
 
@@ -33,17 +34,18 @@ impl Host {
     pub(crate) fn on_ack(&mut self, now: Timestamp, ack: &Ack) {
         let runs_from = self.runs_from(now);
         if runs_from > now {
-            self.unread.push(ack.clone());
+            self.unread.push((now, ack.clone()));
             self.wakes_at = Some(runs_from);
         } else {
-            self.read(now);
+            self.read();
             self.sender.on_ack(now, ack);
+            self.sender.on_time(now);
         }
     }
 
     pub(crate) fn on_time(&mut self, now: Timestamp) {
         if self.runs_from(now) == now {
-            self.read(now);
+            self.read();
             self.sender.on_time(now);
         }
     }
@@ -60,10 +62,10 @@ impl Host {
         self.sender.poll_transmit()
     }
 
-    fn read(&mut self, now: Timestamp) {
+    fn read(&mut self) {
         self.wakes_at = None;
-        for ack in self.unread.drain(..) {
-            self.sender.on_ack(now, &ack);
+        for (came_at, ack) in self.unread.drain(..) {
+            self.sender.on_ack(came_at, &ack);
         }
     }
 

@@ -145,7 +145,7 @@ impl Sender {
         self.outbox.pop_front()
     }
 
-    /// An ACK has arrived; sends what it allows.
+    /// An ACK arrived at `now`. What it allows is for [`on_time`](Self::on_time) to send.
     pub(crate) fn on_ack(&mut self, now: Timestamp, ack: &Ack) {
         let Some(largest) = ack.ranges.last().map(|range| range.end - 1) else {
             return;
@@ -163,7 +163,6 @@ impl Sender {
         if rtt.is_some() {
             self.first_rtt_at.get_or_insert(now);
         }
-        self.on_time(now);
     }
 
     /// Length of the whole stream, once the application has written the last of it.

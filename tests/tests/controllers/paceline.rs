@@ -122,6 +122,28 @@ fn a_host_that_pauses_does_not_lower_the_rate_by_more_than_it_misses() {
     }
 }
 
+/// A host with a quota of CPU time, as containers have it, has none for the rest of each period. Of
+/// the ACKs that come meanwhile the kernel notes when they came. When they counted from when they
+/// were read, each pause looked like a queue, and Startup ended at a sixth of the rate: of 100
+/// Mbit/s 1.2 were left. When what was delivered bounded the estimate whatever the host had missed,
+/// each Up lowered it, and with pauses shorter than the RTT 11 were left.
+#[test]
+fn a_host_that_has_a_part_of_the_time_has_that_part_of_the_rate() {
+    for (period, pause) in [(100, 50), (40, 20), (11, 5), (100, 20)] {
+        let flow = Flow::of(PACELINE).host_pauses(MS * period, MS * pause);
+        let scenario = link("100mbit", MS * 30, "queue 1bdp").flow(flow);
+        let outcome = scenario.run_for(SECOND * 10 + MS);
+        let goodput = outcome.flow(0).goodput_between(SECOND * 2, SECOND * 10);
+        let link = share::payload_rate("100mbit");
+        let used = goodput.bytes_per_sec() * 1_000 / link.bytes_per_sec();
+        let had = u64::from(1_000 * (period - pause) / period);
+        assert!(
+            used >= had * 9 / 10,
+            "{pause} of {period} ms: {used} ‰ of the link"
+        );
+    }
+}
+
 /// Packets lost of all that were sent, in percent.
 fn lost_percent(outcome: &Outcome) -> u64 {
     let sum =

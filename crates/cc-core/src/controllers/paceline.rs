@@ -235,7 +235,7 @@ impl Paceline {
         self.estimate.on_sample(rate);
         let is_proof = !is_app_limited || rate > from_f64(self.estimate.get());
         if self.cycle.phase == Phase::Startup && is_proof {
-            self.estimate.prove(rate);
+            self.estimate.prove(rate, rate);
         }
     }
 }

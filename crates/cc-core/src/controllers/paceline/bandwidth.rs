@@ -5,12 +5,15 @@ use units::Bandwidth;
 
 /// A control variable rather than a filter: it stays where it is until deliveries prove more or a
 /// queue proves less. It is never below the best that two round trips together delivered in this
-/// cycle and the one before, nor more than a quarter above that.
+/// cycle and the one before, nor more than a quarter above what they would have delivered for a
+/// host that was never late.
 #[derive(Debug)]
 pub(super) struct Estimate {
     /// B/s; zero in Startup, where [`proven`](Self::proven) stands in for it.
     value: f64,
     proven: WindowedMax<Bandwidth, 2>,
+    /// The same of a host that was never late.
+    on_time: WindowedMax<Bandwidth, 2>,
     /// The fastest delivery ever sampled: no ACKs that come together make it more.
     fastest: Bandwidth,
     cycle: u64,
@@ -21,6 +24,7 @@ impl Estimate {
         Self {
             value: 0.0,
             proven: WindowedMax::new(),
+            on_time: WindowedMax::new(),
             fastest: Bandwidth::ZERO,
             cycle: 0,
         }
@@ -43,6 +47,7 @@ impl Estimate {
     pub(super) fn begin_cycle(&mut self) {
         self.cycle += 1;
         self.proven.advance_to(self.cycle);
+        self.on_time.advance_to(self.cycle);
     }
 
     /// A delivery was sampled at `rate`.
@@ -50,14 +55,15 @@ impl Estimate {
         self.fastest = self.fastest.max(rate);
     }
 
-    /// `rate` was delivered.
-    pub(super) fn prove(&mut self, rate: Bandwidth) {
+    /// `rate` was delivered, and `on_time` would have been if the host had not been late.
+    pub(super) fn prove(&mut self, rate: Bandwidth, on_time: Bandwidth) {
         self.proven.insert(rate.min(self.fastest));
+        self.on_time.insert(on_time.min(self.fastest));
     }
 
     /// An Up delivered `rate` where the flow had less, without a queue.
     pub(super) fn raise(&mut self, rate: f64) {
-        self.prove(from_f64(rate));
+        self.prove(from_f64(rate), from_f64(rate));
         self.set(self.value.max(rate));
     }
 
@@ -65,7 +71,8 @@ impl Estimate {
     pub(super) fn bound(&mut self) {
         let proven = self.proven();
         if self.value > 0.0 && proven > 0.0 {
-            self.set(self.value.min(MOST_ABOVE_PROVEN * proven).max(proven));
+            let on_time = self.on_time.max_of(2).map_or(0.0, to_f64);
+            self.set(self.value.min(MOST_ABOVE_PROVEN * on_time).max(proven));
         }
     }
 
@@ -77,9 +84,11 @@ impl Estimate {
     /// Sets the estimate and forgets what was proven but `proven`.
     pub(super) fn lower(&mut self, rate: f64, proven: f64) {
         self.set(rate);
-        self.proven = WindowedMax::new();
-        self.proven.advance_to(self.cycle);
-        self.prove(from_f64(proven));
+        for rates in [&mut self.proven, &mut self.on_time] {
+            *rates = WindowedMax::new();
+            rates.advance_to(self.cycle);
+        }
+        self.prove(from_f64(proven), from_f64(proven));
     }
 }
 

@@ -53,7 +53,8 @@ impl Paceline {
             if round.is_limited {
                 self.estimate.raise(delivered);
             } else {
-                self.estimate.prove(from_f64(delivered));
+                let on_time = self.rounds.mean_rate_on_time(2).min(most);
+                self.estimate.prove(from_f64(delivered), from_f64(on_time));
             }
         }
         if !round.is_limited {

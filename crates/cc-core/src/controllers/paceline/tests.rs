@@ -332,7 +332,7 @@ fn what_a_host_missed_counts_in_the_round_trip_and_in_the_next() {
 fn the_estimate_stays_beside_what_is_proven_and_below_what_was_sampled() {
     let mut estimate = Estimate::new();
     estimate.on_sample(Bandwidth::from_bytes_per_sec(3_000));
-    estimate.prove(from_f64(1_000.0));
+    estimate.prove(from_f64(1_000.0), from_f64(1_000.0));
     assert!(is_near(estimate.get(), 1_000.0), "Startup");
     estimate.set(9_000.0);
     assert!(is_near(estimate.get(), 3_000.0));
@@ -342,6 +342,12 @@ fn the_estimate_stays_beside_what_is_proven_and_below_what_was_sampled() {
     assert!(is_near(estimate.get(), 100.0));
     estimate.bound();
     assert!(is_near(estimate.get(), 400.0));
+    // A host that was late half of the time would have had twice as much delivered.
+    estimate.prove(from_f64(500.0), from_f64(1_000.0));
+    estimate.set(2_000.0);
+    estimate.bound();
+    assert!(is_near(estimate.get(), 1_250.0));
+    estimate.lower(400.0, 400.0);
     // What is proven is forgotten after two cycles; the estimate is not.
     estimate.begin_cycle();
     estimate.begin_cycle();
