@@ -209,6 +209,10 @@ async fn fetch_file(connection: Connection, request: String, path: PathBuf) -> R
 /// high, and GnuTLS accepts no early data with a ticket that is older than it can be. A ticket that
 /// came earlier in a second than it is used has an age that is not too high.
 async fn wait_for_millisecond(wanted: Range<u32>) {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "rustls counts a ticket's age by the wall clock"
+    )]
     let of_second = || {
         let time = SystemTime::now().duration_since(UNIX_EPOCH);
         time.map_or(0, |time| time.subsec_millis())
