@@ -3,15 +3,21 @@
 //! `cargo run --release -p paceline --features h3 --example h3_client -- --insecure https://localhost:4433/FILE --output FILE`
 #![expect(clippy::print_stderr, reason = "a program that says what it has done")]
 
+#[path = "shared/causes.rs"]
+mod causes;
+
 use bytes::{Buf, Bytes};
-use clap::Parser;
+use causes::failure;
+use clap::{ArgGroup, Parser};
 use h3::client::{self, SendRequest};
 use http::header::CONTENT_LENGTH;
 use http::{Request, StatusCode, Uri};
-use paceline::{Endpoint, h3 as h3_transport, tls};
+use paceline::{ConnectionError, Endpoint, h3 as h3_transport, tls};
 use std::error::Error;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use tokio::io::{AsyncWrite, AsyncWriteExt, BufWriter};
 use tokio::time::Instant;
 
@@ -19,17 +25,19 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Fetches a URL over HTTP/3.
 #[derive(Debug, Parser)]
+#[command(group = ArgGroup::new("trust").required(true))]
 struct Args {
     /// https://HOST[:PORT]/PATH
+    #[arg(value_parser = fetchable)]
     url: Uri,
     /// Where the body goes; standard output without it
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The authorities to trust, in PEM
-    #[arg(long, value_name = "FILE", required_unless_present = "insecure")]
+    #[arg(long, value_name = "FILE", group = "trust")]
     ca: Option<PathBuf>,
     /// Takes whatever certificate it is shown
-    #[arg(long, conflicts_with = "ca")]
+    #[arg(long, group = "trust")]
     insecure: bool,
     /// Congestion controller of what is sent, such as bbr3; the server's decides over a download
     #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "cubic")]
@@ -37,32 +45,59 @@ struct Args {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
-    let args = Args::parse();
+async fn main() -> ExitCode {
+    match run(Args::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failure("error", &*error),
+    }
+}
+
+async fn run(args: Args) -> Result<()> {
     let tls = match &args.ca {
-        Some(file) => tls::client_with_ca(&std::fs::read(file)?)?,
+        Some(file) => {
+            let wrong = |error: &dyn Error| {
+                let file = file.display();
+                format!("{file}: {error}; name a file with certificates in PEM with --ca")
+            };
+            let pem = std::fs::read(file).map_err(|error| wrong(&error))?;
+            tls::client_with_ca(&pem).map_err(|error| wrong(&error))?
+        }
         None => tls::client_without_verification(),
     };
     let mut config = tls.alpn(&[h3_transport::ALPN]).config()?;
     config.congestion(args.congestion.as_str())?;
+    // The name that the certificate has to have.
+    let host = args.url.host().unwrap_or_default();
+    let host = host.trim_matches(['[', ']']);
     let sink: Box<dyn AsyncWrite + Send + Unpin> = match &args.output {
-        Some(file) => Box::new(tokio::fs::File::create(file).await?),
+        Some(path) => {
+            let file = tokio::fs::File::create(path).await;
+            let wrong =
+                |error: io::Error| format!("{}: {error}; name another --output", path.display());
+            Box::new(file.map_err(wrong)?)
+        }
         None => Box::new(tokio::io::stdout()),
     };
     let mut sink = BufWriter::with_capacity(BUFFER, sink);
 
-    let host = args.url.host().ok_or("expected https://HOST/PATH")?;
-    let host = host.trim_matches(['[', ']']);
-    let port = args.url.port_u16().unwrap_or(443);
-    let mut addresses = tokio::net::lookup_host((host, port)).await?;
-    let address = addresses.next().ok_or("the host has no address")?;
+    let address = address(&args.url, host).await?;
     let unspecified = if address.is_ipv4() {
         "0.0.0.0:0"
     } else {
         "[::]:0"
     };
     let endpoint = Endpoint::client(unspecified.parse()?)?;
-    let connection = endpoint.connect_with(config, address, host)?.await?;
+    let connecting = endpoint.connect_with(config, address, host)?;
+    let connection = connecting.await.map_err(|error| match error {
+        ConnectionError::TimedOut => {
+            format!("{address} does not answer; start the server, or give the URL its port")
+        }
+        ConnectionError::TransportError(error) => format!(
+            "{address}: {error}; name the authority of its certificate with --ca, or take any \
+             certificate with --insecure"
+        ),
+        error => format!("{address}: {error}; the URL has to be that of an HTTP/3 server"),
+    })?;
     let (mut driver, mut requests) = client::new(h3_transport::Connection::new(connection)).await?;
 
     let begin = Instant::now();
@@ -86,6 +121,21 @@ async fn main() -> Result<()> {
         return Err(closed.into());
     }
     Ok(())
+}
+
+/// The URL that `text` is, if it can be fetched over HTTP/3.
+pub(crate) fn fetchable(text: &str) -> std::result::Result<Uri, String> {
+    let url = text.parse::<Uri>().ok();
+    let url = url.filter(|url| url.scheme_str() == Some("https") && url.host().is_some());
+    url.ok_or_else(|| "it is no URL to fetch; give one as https://HOST[:PORT]/PATH".to_owned())
+}
+
+async fn address(url: &Uri, host: &str) -> Result<SocketAddr> {
+    let port = url.port_u16().unwrap_or(443);
+    let found = tokio::net::lookup_host((host, port)).await;
+    let mut found = found.map_err(|error| format!("{host}: {error}; check the name in the URL"))?;
+    let address = found.next();
+    Ok(address.ok_or_else(|| format!("{host} has no address; check the name in the URL"))?)
 }
 
 fn is_unread(error: &(dyn Error + 'static)) -> bool {

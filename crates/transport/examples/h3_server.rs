@@ -5,7 +5,11 @@
 //! A browser comes to HTTP/3 by itself only where it has a TCP server to ask first, whose answers
 //! carry `Alt-Svc: h3=":4433"` (RFC 7838); docs/http3.md shows how to take it there without.
 
+#[path = "shared/causes.rs"]
+mod causes;
+
 use bytes::BytesMut;
+use causes::{failure, with_causes};
 use clap::Parser;
 use h3::error::Code;
 use h3::server::{self, RequestResolver, RequestStream};
@@ -19,6 +23,7 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::fs::File;
 use tokio::io::AsyncReadExt;
@@ -31,7 +36,7 @@ struct Args {
     /// What to serve; `index.html` stands for the directory that it is in
     directory: PathBuf,
     /// UDP address to listen at
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4433")]
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:4433")]
     listen: SocketAddr,
     /// Certificate chain in PEM; without it one for localhost that vouches for itself
     #[arg(long, value_name = "FILE", requires = "key")]
@@ -45,20 +50,39 @@ struct Args {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
-    let args = Args::parse();
+async fn main() -> ExitCode {
+    match run(Args::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failure("error", &*error),
+    }
+}
+
+async fn run(args: Args) -> Result<()> {
     let tls = match (&args.cert, &args.key) {
         (Some(cert), Some(key)) => {
-            let chain: std::result::Result<_, _> = CertificateDer::pem_file_iter(cert)?.collect();
-            tls::server(chain?, PrivateKeyDer::from_pem_file(key)?)
+            let chain = CertificateDer::pem_file_iter(cert).and_then(Iterator::collect);
+            let chain = chain.map_err(|error| unreadable(cert, &error, "--cert"))?;
+            let key =
+                PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, &error, "--key"));
+            tls::server(chain, key?)
         }
         _ => tls::SelfSigned::generate(["localhost", "127.0.0.1", "::1"])?.server(),
     };
     let mut config = tls.alpn(&[h3_transport::ALPN]).config()?;
     config.congestion(args.congestion.as_str())?;
-    let endpoint = Endpoint::server(config, args.listen)?;
+    let (directory, listen) = (&args.directory, args.listen);
+    if !directory.is_dir() {
+        return Err(format!("{} is no directory; name one", directory.display()).into());
+    }
+    let endpoint = Endpoint::server(config, listen)
+        .map_err(|error| format!("{listen}: {error}; name another address with --listen"))?;
     say(format_args!("listening on UDP {}", endpoint.local_addr()?));
-    serve(endpoint, &args.directory).await
+    serve(endpoint, directory).await
+}
+
+fn unreadable(file: &Path, error: &dyn Error, option: &str) -> String {
+    let file = file.display();
+    format!("{file}: {error}; name a file in PEM with {option}")
 }
 
 /// Prints a line. A server goes on when nobody reads what it says.
@@ -73,7 +97,7 @@ pub(crate) async fn serve(endpoint: Endpoint, directory: &Path) -> Result<()> {
         let root = Arc::clone(&root);
         tokio::spawn(async move {
             if let Err(error) = serve_connection(attempt, root).await {
-                say(format_args!("connection: {error}"));
+                say(format_args!("connection: {}", with_causes(&*error)));
             }
         });
     }
@@ -125,7 +149,8 @@ async fn serve_request(request: Request, root: Arc<Path>) {
         _ => refuse(&mut stream, StatusCode::METHOD_NOT_ALLOWED).await,
     };
     if let Err(error) = result {
-        say(format_args!("{} {path}: {error}", request.method()));
+        let (method, why) = (request.method(), with_causes(&*error));
+        say(format_args!("{method} {path}: {why}"));
         // A stream that was only dropped would look finished.
         stream.stop_stream(Code::H3_INTERNAL_ERROR);
     }

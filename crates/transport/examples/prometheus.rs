@@ -23,7 +23,11 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let listener = TcpListener::bind("127.0.0.1:9100").await?;
+    // Where the node exporter listens, too.
+    let listener = TcpListener::bind("127.0.0.1:9100").await;
+    let listener = listener.map_err(|error| {
+        format!("127.0.0.1:9100: {error}; end the program that listens there, and run this again")
+    })?;
     writeln!(io::stdout(), "metrics at http://127.0.0.1:9100/metrics")?;
     run(listener).await
 }

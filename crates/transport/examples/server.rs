@@ -9,6 +9,10 @@
 //! `tls::server`. Ctrl-C ends it: it takes no new connections, gives those that it has five
 //! seconds, and tells the rest that it goes.
 
+#[path = "shared/causes.rs"]
+mod causes;
+
+use causes::failure;
 use clap::Parser;
 use paceline::{Connection, ConnectionError, Endpoint, Incoming, RecvStream, SendStream, tls};
 use std::error::Error;
@@ -16,6 +20,7 @@ use std::future::Future;
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -26,7 +31,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 #[derive(Debug, Parser)]
 struct Args {
     /// UDP address to listen at
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4433")]
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:4433")]
     listen: SocketAddr,
     /// Where the certificate's fingerprint is written
     #[arg(long, value_name = "FILE", default_value = "server.fingerprint")]
@@ -34,10 +39,19 @@ struct Args {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
-    let args = Args::parse();
+async fn main() -> ExitCode {
+    match run(Args::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failure("error", &*error),
+    }
+}
+
+async fn run(args: Args) -> Result<()> {
     let (endpoint, fingerprint) = listen(args.listen)?;
-    std::fs::write(&args.fingerprint, fingerprint)?;
+    std::fs::write(&args.fingerprint, fingerprint).map_err(|error| {
+        let file = args.fingerprint.display();
+        format!("{file}: {error}; name a file that can be written with --fingerprint")
+    })?;
     let interrupt = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
     match serve(endpoint, interrupt, &mut io::stdout()).await {
         // Whoever read this has gone.
@@ -52,7 +66,9 @@ pub(crate) fn listen(address: SocketAddr) -> Result<(Endpoint, String)> {
     let fingerprint = certificate.fingerprint.to_string();
     // A client that speaks another protocol is refused in the handshake.
     let config = certificate.server().alpn(&[b"echo"]).config()?;
-    Ok((Endpoint::server(config, address)?, fingerprint))
+    let endpoint = Endpoint::server(config, address)
+        .map_err(|error| format!("{address}: {error}; name another address with --listen"))?;
+    Ok((endpoint, fingerprint))
 }
 
 /// Serves every client until `stop` resolves, then ends in good order.

@@ -16,6 +16,8 @@
 //! - When the connection is lost, the next one sends its requests with 0-RTT. They only read, so a
 //!   replay does no harm.
 
+#[path = "../shared/causes.rs"]
+pub(crate) mod causes;
 pub(crate) mod download;
 pub(crate) mod paths;
 pub(crate) mod protocol;
@@ -23,6 +25,7 @@ pub(crate) mod server;
 pub(crate) mod session;
 pub(crate) mod sync;
 
+use causes::failure;
 use clap::{Args, Parser, Subcommand, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use paceline::units::Bandwidth;
@@ -57,7 +60,7 @@ struct Serve {
     /// What is served; symbolic links that lead out of it are not followed
     directory: PathBuf,
     /// UDP address to listen at
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4434")]
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:4434")]
     listen: SocketAddr,
     /// Most that a client gets, such as 20mbit
     #[arg(long, value_name = "RATE")]
@@ -71,7 +74,7 @@ struct Serve {
 #[derive(Debug, Args)]
 struct Fetch {
     /// The server's UDP address
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4434")]
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:4434")]
     server: SocketAddr,
     /// Where the files go
     #[arg(long, value_name = "DIRECTORY")]
@@ -99,11 +102,7 @@ async fn main() -> ExitCode {
     let done = run(CommandLine::parse(), tokio::signal::ctrl_c()).await;
     match done.and_then(|line| say(&line)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // Nobody is told where even this cannot be written.
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::FAILURE
-        }
+        Err(error) => failure("error", &*error),
     }
 }
 

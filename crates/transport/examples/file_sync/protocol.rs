@@ -8,10 +8,12 @@
 //! A length has four bytes, the most significant first; requests and replies are JSON. Every
 //! length has a bound, whoever the peer is.
 
+use super::causes::with_causes;
 use paceline::{ConnectionError, ReadExactError, RecvStream, SendStream, WriteError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::path::Path;
 use thiserror::Error;
 
 /// The application protocol: the handshake fails with any other.
@@ -71,12 +73,26 @@ pub(crate) enum SyncError {
     Interrupted(String),
 }
 
+impl SyncError {
+    /// Says where on this machine, and what to do, if that is where it is.
+    pub(crate) fn at(self, path: &Path) -> Self {
+        match self {
+            Self::Local(error) => {
+                let path = path.display();
+                let text = format!("{path}: {error}; make room there, or change --into");
+                Self::Local(io::Error::new(error.kind(), text))
+            }
+            other => other,
+        }
+    }
+}
+
 /// Both sides of the connection report what has happened to it in the same way.
 macro_rules! interrupted_by {
     ($($error:ty),*) => {
         $(impl From<$error> for SyncError {
             fn from(error: $error) -> Self {
-                Self::Interrupted(error.to_string())
+                Self::Interrupted(with_causes(&error))
             }
         })*
     };

@@ -30,7 +30,9 @@ impl Session {
         pinned: &str,
         max_rate: Option<Bandwidth>,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        let pinned: tls::Fingerprint = pinned.parse()?;
+        let pinned = pinned.parse::<tls::Fingerprint>().map_err(|error| {
+            format!("{error}; name the file that the server has written with --fingerprint")
+        })?;
         let local = match server {
             SocketAddr::V4(_) => "0.0.0.0:0",
             SocketAddr::V6(_) => "[::]:0",

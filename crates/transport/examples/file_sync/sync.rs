@@ -110,7 +110,8 @@ async fn fetch_all(
         while let Some((entry, target)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
             let priority = priority(is_first(plan, entry), entry.size);
             let fetch = || download(session, entry, priority, target, progress);
-            done.push(persistently(session, fetch).await?);
+            let fetched = persistently(session, fetch).await;
+            done.push(fetched.map_err(|error| error.at(target))?);
         }
         Ok::<_, SyncError>(done)
     };

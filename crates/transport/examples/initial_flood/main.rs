@@ -12,12 +12,15 @@
 //! All of them share the machine. With fewer than four free CPUs they take them from each other:
 //! the first part of each round shows what the machine itself does.
 
+#[path = "../shared/causes.rs"]
+mod causes;
 mod flood;
 mod honest;
 mod server;
 #[path = "../shared/unread.rs"]
 mod unread;
 
+use causes::failure;
 use clap::{Parser, ValueEnum};
 use std::error::Error;
 use std::io::{self, Write};
@@ -58,14 +61,7 @@ enum Direction {
 
 fn main() -> ExitCode {
     let ended = unless_unread(run().map_err(|error| error as Box<dyn Error>));
-    ended.map_or_else(
-        |error| {
-            // Nobody is told where even this cannot be written.
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::FAILURE
-        },
-        |()| ExitCode::SUCCESS,
-    )
+    ended.map_or_else(|error| failure("error", &*error), |()| ExitCode::SUCCESS)
 }
 
 fn run() -> Result<()> {

@@ -11,6 +11,8 @@
 #![expect(clippy::print_stderr, reason = "a program that says what it has done")]
 
 mod case;
+#[path = "../shared/causes.rs"]
+mod causes;
 mod client;
 mod server;
 mod trace;
@@ -23,6 +25,7 @@ mod h3_client;
 mod h3_server;
 
 use case::Case;
+use causes::failure;
 use clap::Parser;
 use http::Uri;
 use paceline::VarInt;
@@ -87,10 +90,7 @@ async fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{name}: {error}");
-            ExitCode::FAILURE
-        }
+        Err(error) => failure(&name, &*error),
     }
 }
 

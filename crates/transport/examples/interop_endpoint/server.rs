@@ -1,6 +1,7 @@
 //! Files over HTTP/0.9 or HTTP/3, whichever the client takes.
 
 use crate::case::Case;
+use crate::causes::with_causes;
 use crate::{Args, H3, HQ, Result, h3_server};
 use paceline::rustls::pki_types::pem::PemObject;
 use paceline::rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -31,7 +32,7 @@ pub(crate) async fn serve(case: Case, args: &Args) -> Result<()> {
         let root = Arc::clone(&root);
         tokio::spawn(async move {
             if let Err(error) = serve_connection(attempt, config, root).await {
-                eprintln!("connection: {error}");
+                eprintln!("connection: {}", with_causes(&*error));
             }
         });
     }
@@ -76,7 +77,7 @@ async fn serve_hq(connection: &Connection, root: &Arc<Path>) -> Result<()> {
         let root = Arc::clone(root);
         tokio::spawn(async move {
             if let Err(error) = answer(send, recv, &root).await {
-                eprintln!("request: {error}");
+                eprintln!("request: {}", with_causes(&*error));
             }
         });
     }

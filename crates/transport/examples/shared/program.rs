@@ -5,9 +5,12 @@
     reason = "a test has several examples as modules, and each has this one"
 )]
 
+#[path = "causes.rs"]
+mod causes;
 #[path = "unread.rs"]
 mod unread;
 
+use causes::{failure, with_causes};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -37,17 +40,14 @@ pub(crate) fn run<A>(
         Ok(read) => ended(work(read)),
         Err(error) => {
             let command = usage.lines().next().unwrap_or_default();
-            say(&format!("error: {error}\n{command}"));
+            say(&format!("error: {}\n{command}", with_causes(&*error)));
             ExitCode::from(2)
         }
     }
 }
 
 fn ended(result: Result<ExitCode>) -> ExitCode {
-    unless_unread(result).unwrap_or_else(|error| {
-        say(&format!("error: {error}"));
-        ExitCode::FAILURE
-    })
+    unless_unread(result).unwrap_or_else(|error| failure("error", &*error))
 }
 
 fn print(usage: &str) -> Result<ExitCode> {

@@ -12,6 +12,10 @@
 //! | `/echo` | returns streams and datagrams |
 //! | `/link` | a stream with a link in tc's words makes it the link of all sessions |
 
+#[path = "../shared/causes.rs"]
+mod causes;
+
+use causes::{failure, with_causes};
 use clap::Parser;
 use link_sim::LinkSpec;
 use link_sim::relay::{Direction, Relay, RelayConfig, RelayHandle};
@@ -22,6 +26,7 @@ use std::error::Error;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -33,10 +38,10 @@ pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>
 #[derive(Debug, Parser)]
 pub(crate) struct Args {
     /// TCP address of the page
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8080")]
     page: SocketAddr,
     /// UDP address that browsers send to
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4433")]
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:4433")]
     listen: SocketAddr,
     /// The link to the browser, in tc's words
     #[arg(long, default_value = "delay 20ms rate 20mbit queue 1bdp")]
@@ -44,8 +49,15 @@ pub(crate) struct Args {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
-    let server = Server::start(Args::parse()).await?;
+async fn main() -> ExitCode {
+    match run(Args::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failure("error", &*error),
+    }
+}
+
+async fn run(args: Args) -> Result<()> {
+    let server = Server::start(args).await?;
     let address = server.page_address()?;
     say(format_args!("open http://{address} in Chromium"));
     server.run().await
@@ -81,7 +93,10 @@ impl Server {
             link: "delay 0ms".parse()?,
             return_link: args.link.clone(),
             ..RelayConfig::new(args.listen, endpoint.local_addr()?)
-        })?;
+        })
+        .map_err(|error| taken(args.listen, &error, "--listen"))?;
+        let page = TcpListener::bind(args.page).await;
+        let page = page.map_err(|error| taken(args.page, &error, "--page"))?;
         let hash = certificate
             .fingerprint
             .as_bytes()
@@ -94,7 +109,7 @@ impl Server {
         );
         Ok(Self {
             endpoint,
-            page: TcpListener::bind(args.page).await?,
+            page,
             html: include_str!("page.html").replace("/*CONFIG*/ null", &config),
             relay: Arc::new(relay),
         })
@@ -136,6 +151,10 @@ impl Server {
     }
 }
 
+fn taken(address: SocketAddr, error: &dyn Error, option: &str) -> String {
+    format!("{address}: {error}; name another address with {option}")
+}
+
 async fn serve(request: Request, relay: Arc<RelayHandle>) {
     let controller = request.query().unwrap_or("cubic").to_owned();
     let path = request.path().to_owned();
@@ -155,7 +174,7 @@ async fn serve(request: Request, relay: Arc<RelayHandle>) {
             .map_err(Into::into),
     };
     if let Err(error) = served {
-        say(format_args!("{path}: {error}"));
+        say(format_args!("{path}: {}", with_causes(&*error)));
     }
 }
 

@@ -16,7 +16,10 @@ mod server;
 #[expect(dead_code, reason = "a test has no use for `main`")]
 mod zero_rtt;
 
+use client::causes::with_causes;
 use paceline::cc_core::Registry;
+use paceline::{ConnectionError, ReadError, ReadToEndError, WriteError};
+use std::io;
 use tokio::sync::oneshot;
 
 #[tokio::test]
@@ -63,13 +66,54 @@ async fn the_client_takes_no_other_certificate() {
         assert!(
             error
                 .to_string()
-                .ends_with("is not a SHA-256 fingerprint of 64 hexadecimal digits")
+                .contains("is not a SHA-256 fingerprint of 64 hexadecimal digits; name the file")
         );
     };
     tokio::select! {
         ended = serving => panic!("{ended:?}"),
         () = refused => {}
     }
+}
+
+#[tokio::test]
+async fn a_client_whose_server_goes_away_says_why() {
+    let (endpoint, fingerprint) = server::listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = endpoint.local_addr().unwrap();
+    let leaving = async {
+        let connection = endpoint.accept().await.unwrap().await.unwrap();
+        let _stream = connection.accept_bi().await.unwrap();
+        connection.close(1_u32.into(), b"off for the night");
+        endpoint.wait_idle().await;
+    };
+    let (echo, ()) = tokio::join!(client::echo(address, &fingerprint, b"hello"), leaving);
+    let error = echo.unwrap_err().to_string();
+    let why = "connection lost: closed by peer: off for the night (code 1)";
+    assert!(error.contains(why), "{error}");
+    assert_eq!(error.matches("connection lost").count(), 1, "{error}");
+}
+
+#[tokio::test]
+async fn a_server_at_an_address_that_is_taken_says_which_and_what_to_do() {
+    let (endpoint, _) = server::listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = endpoint.local_addr().unwrap();
+    let error = server::listen(address).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("{address}: ")), "{error}");
+    assert!(
+        error.ends_with("name another address with --listen"),
+        "{error}"
+    );
+}
+
+#[test]
+fn errors_have_each_of_their_causes_once() {
+    let lost = WriteError::ConnectionLost(ConnectionError::TimedOut);
+    assert_eq!(lost.to_string(), "connection lost");
+    assert_eq!(with_causes(&lost), "connection lost: timed out");
+    let read = ReadToEndError::Read(ReadError::ConnectionLost(ConnectionError::Reset));
+    let said = "read error: connection lost: reset by peer";
+    assert_eq!(with_causes(&read), said);
+    assert_eq!(with_causes(&io::Error::other(read)), said);
+    assert_eq!(with_causes(&ConnectionError::TimedOut), "timed out");
 }
 
 #[tokio::test]

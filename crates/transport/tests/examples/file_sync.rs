@@ -11,6 +11,7 @@ use example::session::Session;
 use example::sync::{Plan, Summary, priority, sync};
 use indicatif::ProgressBar;
 use paceline::units::{Bandwidth, Rng};
+use paceline::{ConnectionError, WriteError};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -54,6 +55,16 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+#[test]
+fn an_interruption_says_why() {
+    let lost = WriteError::ConnectionLost(ConnectionError::TimedOut);
+    let interrupted = SyncError::from(lost).to_string();
+    assert_eq!(
+        interrupted,
+        "the transfer was interrupted: connection lost: timed out"
+    );
 }
 
 fn noise(seed: u64, len: usize) -> Vec<u8> {
@@ -217,6 +228,28 @@ async fn ctrl_c_pauses_and_the_same_command_goes_on() {
 }
 
 /// Time can only show that a transfer was not faster.
+#[tokio::test]
+async fn where_a_copy_cannot_be_written_is_named() {
+    let scratch = Scratch::new("unwritable");
+    fs::write(scratch.source().join("deep/file"), "text").unwrap();
+    // A file stands where the directory would have to be made.
+    fs::create_dir(scratch.copy()).unwrap();
+    fs::write(scratch.copy().join("deep"), "").unwrap();
+    let server = serve(&scratch.source());
+    let session = session(&server, None);
+    let error = beside(&server, fetch(&session, &scratch.plan())).await;
+    let error = error.unwrap_err().to_string();
+    let target = scratch.copy().join("deep/file");
+    assert!(
+        error.starts_with(&format!("{}: ", target.display())),
+        "{error}"
+    );
+    assert!(
+        error.ends_with("; make room there, or change --into"),
+        "{error}"
+    );
+}
+
 #[tokio::test]
 async fn neither_sides_highest_rate_is_exceeded() {
     let scratch = Scratch::new("rate");

@@ -4,5 +4,7 @@
 
 mod basics;
 mod file_sync;
+#[cfg(feature = "h3")]
+mod h3;
 #[cfg(feature = "metrics")]
 mod prometheus;
