@@ -170,10 +170,17 @@ static void run(Sender *sender, uint64_t end_ns) {
 
 int main(int argc, char **argv) {
     const char *controller = argc > 1 ? argv[1] : "bbr3";
-    uint64_t seconds = argc > 2 ? strtoull(argv[2], NULL, 10) : 10;
+    const char *time = argc > 2 ? argv[2] : "10";
+    char *rest;
+    uint64_t seconds = strtoull(time, &rest, 10);
     static Sender sender;
     char text[512];
 
+    /* strtoull takes a minus sign, too. */
+    if (*rest != '\0' || seconds < 1 || seconds > 3600) {
+        fprintf(stderr, "`%s` is no time to run for; give seconds from 1 to 3600\n", time);
+        return 1;
+    }
     PacelineCcSetup setup = {0, MSS, 0, 1, 0};
     PacelineCcStatus status =
         paceline_cc_new(controller, &setup, &sender.cc, text, sizeof text);

@@ -45,13 +45,16 @@ fn the_example_links_and_fills_a_link() {
             assert!((40.0..81.0).contains(&rtt_ms), "{output}");
         }
     }
-    let refused = Command::new(&program).arg("nope").output().unwrap();
-    assert!(!refused.status.success());
-    let message = String::from_utf8(refused.stderr).unwrap();
-    assert!(
-        message.contains("`nope` is not a congestion controller"),
-        "{message}"
-    );
+    for (args, expected) in [
+        (["nope", "10"], "`nope` is not a congestion controller"),
+        (["bbr3", "ten"], "`ten` is no time to run for; give seconds"),
+        (["bbr3", "-1"], "`-1` is no time to run for; give seconds"),
+    ] {
+        let refused = Command::new(&program).args(args).output().unwrap();
+        assert!(!refused.status.success(), "{args:?}");
+        let message = String::from_utf8(refused.stderr).unwrap();
+        assert!(message.contains(expected), "{message}");
+    }
 }
 
 #[test]
