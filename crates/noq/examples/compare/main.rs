@@ -30,6 +30,7 @@ struct Args {
     #[arg(
         long,
         value_delimiter = ' ',
+        value_parser = known,
         default_value = "noq-bbr3 bbr3 paceline noq-cubic cubic"
     )]
     controllers: Vec<String>,
@@ -119,6 +120,12 @@ async fn run(args: &Args, name: &str, seed: u64) -> Result<Round, Failure> {
         mbit: bytes as f64 * 8.0 / took.as_secs_f64() / 1e6,
         rtt_ms: rtt * 1e3,
     })
+}
+
+/// A controller's name, if there is one of that name.
+fn known(name: &str) -> Result<String, Failure> {
+    controller(name)?;
+    Ok(name.to_owned())
 }
 
 fn controller(name: &str) -> Result<Choice, Failure> {
