@@ -73,7 +73,7 @@ fn noq_sends_what_our_pacing_rate_says() {
 #[test]
 fn late_packets_are_not_taken_for_lost_ones() {
     // Packets overtake each other by more than the three that noq waits for. Without what it says
-    // of spurious losses, CUBIC has 1.4 Mbit/s here and BBR 1.7.
+    // of spurious losses, CUBIC has 1.4 Mbit/s here and BBR 2.1.
     let link = "delay 20ms 5ms rate 20mbit queue 4bdp";
     for controller in ["cubic", "bbr3"] {
         let (mbit, _) = measure(controller, link);
