@@ -108,6 +108,10 @@ crowd SECONDS="30" RATE="0":
 siege SECONDS="3600" CLIENTS="1000":
     PACELINE_SIEGE_SECONDS={{SECONDS}} PACELINE_SIEGE_CLIENTS={{CLIENTS}} cargo test -p e2e --release --test programs siege -- --nocapture
 
+# A sender that is stopped for PAUSE of PERIOD ms, as with a quota of CPU time, over 100 Mbit/s and 30 ms.
+pauses PAUSE="50" PERIOD="100" *CONTROLLERS="paceline bbr3 cubic":
+    tests/pauses.sh {{PAUSE}} {{PERIOD}} {{CONTROLLERS}}
+
 # Real netem between network namespaces: `just netem "delay 20ms rate 100mbit" ping -c 3 10.77.0.2`.
 [positional-arguments]
 netem LINK +COMMAND:

@@ -37,6 +37,22 @@ fn since_1970() -> Duration {
     time.unwrap_or_default()
 }
 
+/// Both clocks at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading {
+    pub(crate) now: Instant,
+    pub(crate) since_1970: Duration,
+}
+
+/// The system's clock at `now`, which was read right before. None if the thread had no CPU in
+/// between, or may not have had one.
+pub(crate) fn read_both(now: Instant) -> Option<Reading> {
+    let since_1970 = since_1970();
+    let reading = Reading { now, since_1970 };
+    let took = self::now().saturating_duration_since(now);
+    (took < READ_TOGETHER).then_some(reading)
+}
+
 /// Whole seconds since 1970, as [`since_1970`] has them.
 pub(crate) fn unix_seconds() -> u64 {
     since_1970().as_secs()
@@ -107,6 +123,9 @@ fn epoch() -> Instant {
     static EPOCH: OnceLock<Instant> = OnceLock::new();
     *EPOCH.get_or_init(Instant::now)
 }
+
+/// A hundred times as long as it takes.
+const READ_TOGETHER: Duration = Duration::from_micros(10);
 
 /// Instants far beyond it overflow on some systems.
 const CENTURY: Duration = Duration::from_secs(100 * 365 * 86_400);

@@ -165,9 +165,15 @@ impl ConnectionDriver {
 
     /// Hands in a reply of the endpoint.
     pub(crate) fn handle_event(&mut self, now: Instant, event: ConnectionEvent) {
+        self.handle_event_of(now, now, event);
+    }
+
+    /// The same for an event that `came_at` a time before: that is when congestion control has
+    /// what it brings, so that no RTT has the time in it that the host took to read it.
+    fn handle_event_of(&mut self, now: Instant, came_at: Instant, event: ConnectionEvent) {
         self.now = now;
         self.conn.handle_event(event);
-        self.settle(clock::timestamp(now));
+        self.settle_at(clock::timestamp(now), clock::timestamp(came_at));
     }
 
     /// Lets timers that are due expire. Harmless when none is.

@@ -7,6 +7,8 @@ mod kernel;
 mod own;
 mod readiness;
 #[cfg(target_os = "linux")]
+mod recvmmsg;
+#[cfg(target_os = "linux")]
 mod sendmsg;
 
 pub(crate) use batch_options::BatchOptions;

@@ -75,13 +75,18 @@ impl ConnectionDriver {
     /// Ends one datagram or timer: tells congestion control what it has brought, if anything, and
     /// obeys its decision from `now` on.
     pub(super) fn settle(&mut self, now: Timestamp) {
+        self.settle_at(now, now);
+    }
+
+    /// The same for a datagram that `came_at` a time before.
+    pub(super) fn settle_at(&mut self, now: Timestamp, came_at: Timestamp) {
         let smoothed_rtt = self.conn.rtt();
         let (conn, ack_frames) = (&self.conn, &mut self.ack_frames);
         let received = self.congestion.tap().take_received(|received| {
             self.is_validated |= proves_address(received);
             forget_unprocessed_acks(conn, ack_frames, received);
             let mut congestion = self.congestion.lock();
-            congestion.on_received(now, received, smoothed_rtt);
+            congestion.on_received(came_at, received, smoothed_rtt);
             self.ack_frequency.on_received(received);
             congestion
         });
@@ -90,7 +95,7 @@ impl ConnectionDriver {
             return;
         }
         let mut congestion = received.unwrap_or_else(|| self.congestion.lock());
-        let control = congestion.settle(now, smoothed_rtt);
+        let control = congestion.settle(came_at, smoothed_rtt);
         self.loss_time = congestion.loss_time().filter(|_| !self.conn.is_closed());
         let losses = congestion.announce_losses(now, smoothed_rtt);
         self.has_events = !congestion.events.is_empty();

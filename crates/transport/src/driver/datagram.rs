@@ -3,10 +3,13 @@
 use crate::tap::Head;
 use quinn_proto::{ConnectionEvent, EcnCodepoint};
 use std::net::SocketAddr;
+use std::time::Instant;
 
 /// What a caller knows of a datagram besides quinn-proto's event.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Datagram {
+    /// When the host had it, which may have been busy since.
+    pub(super) came_at: Instant,
     pub(super) remote: SocketAddr,
     pub(super) mark: Option<EcnCodepoint>,
     pub(super) bytes: usize,
@@ -16,8 +19,14 @@ pub(crate) struct Datagram {
 impl Datagram {
     /// `contents` have arrived from `remote` with this ECN mark.
     #[inline]
-    pub(crate) fn new(remote: SocketAddr, mark: Option<EcnCodepoint>, contents: &[u8]) -> Self {
+    pub(crate) fn new(
+        came_at: Instant,
+        remote: SocketAddr,
+        mark: Option<EcnCodepoint>,
+        contents: &[u8],
+    ) -> Self {
         Self {
+            came_at,
             remote,
             mark,
             bytes: contents.len(),

@@ -7,7 +7,7 @@ use super::state::ConnectionDriver;
 use super::trace::Trace;
 use crate::clock;
 use crate::quinn_proto_habits::MAX_CHUNKS;
-use quinn_proto::{ConnectionEvent, EcnCodepoint};
+use quinn_proto::ConnectionEvent;
 use std::time::Instant;
 use units::Bytes;
 
@@ -23,7 +23,12 @@ impl ConnectionDriver {
         if let Some(buffer) = self.arrivals.reorder_buffer.take() {
             return self.reorder(now, &datagram, event, buffer);
         }
-        self.receive(now, datagram.mark, datagram.bytes, event);
+        let arrived = Arrived {
+            mark: datagram.mark,
+            bytes: datagram.bytes,
+            event,
+        };
+        self.receive(now, datagram.came_at, arrived);
         if self.congestion.tap().take_dropped() {
             let buffer = ReorderBuffer::new(clock::timestamp(now));
             self.arrivals.reorder_buffer = Some(Box::new(buffer));
@@ -62,7 +67,7 @@ impl ConnectionDriver {
         let tap = self.congestion.tap();
         let newest = tap.newest_received();
         let Some(header) = datagram.head.and_then(|head| tap.read_header(head)) else {
-            return self.hand_on(now, arrived);
+            return self.receive(now, datagram.came_at, arrived);
         };
         let (at, number) = (clock::timestamp(now), header.number);
         buffer.on_arrival(at, number, newest);
@@ -81,7 +86,7 @@ impl ConnectionDriver {
             // What is older goes on before it, in the next turn.
             return buffer.push(number, arrived.bytes, arrived);
         }
-        self.hand_on(now, arrived);
+        self.receive(now, datagram.came_at, arrived);
     }
 
     /// Hands on what was held back and need not wait any longer.
@@ -118,17 +123,12 @@ impl ConnectionDriver {
     /// The event has the time at which the datagram came, so that quinn-proto reports to the peer
     /// for how long it has been held. `now` is later where it has been.
     fn hand_on(&mut self, now: Instant, arrived: Arrived) {
-        self.receive(now, arrived.mark, arrived.bytes, arrived.event);
+        self.receive(now, now, arrived);
     }
 
     #[inline]
-    fn receive(
-        &mut self,
-        now: Instant,
-        mark: Option<EcnCodepoint>,
-        bytes: usize,
-        event: ConnectionEvent,
-    ) {
+    fn receive(&mut self, now: Instant, came_at: Instant, arrived: Arrived) {
+        let Arrived { mark, bytes, event } = arrived;
         self.ecn.count_received(mark);
         self.receive_window.on_arrival(Bytes::new(bytes as u64));
         self.arrivals.bytes += bytes as u64;
@@ -136,7 +136,7 @@ impl ConnectionDriver {
         self.arrivals.unpolled += 1;
         #[cfg(feature = "qlog")]
         self.trace.iter_mut().for_each(Trace::on_received);
-        self.handle_event(now, event);
+        self.handle_event_of(now, came_at, event);
         self.raise_stream_limits();
     }
 }

@@ -12,6 +12,7 @@
 //! system calls. It is not 16 of any size: of 200 connections that have a packet each to send, the
 //! last would wait for thirteen turns, in which 3 MiB are received.
 
+mod arrivals;
 mod receiving;
 mod shedding;
 mod state;

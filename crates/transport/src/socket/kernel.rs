@@ -1,8 +1,11 @@
-//! A UDP socket of the kernel's: batches of datagrams with offload and ECN.
+//! A UDP socket of the kernel's: batches of datagrams with offload, ECN and the times at which they
+//! came.
 
 #[cfg(target_os = "linux")]
 use super::batch_options::BatchOptions;
 use super::readiness::Io;
+#[cfg(target_os = "linux")]
+use super::recvmmsg;
 #[cfg(target_os = "linux")]
 use super::sendmsg;
 use crate::kernel_pacing::{self, NoKernelPacing};
@@ -29,7 +32,6 @@ impl KernelSocket {
     pub(super) fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
         raise_buffers(&socket);
         let udp = UdpSocketState::new(UdpSockRef::from(&socket))?;
-        make_room_for_ecn(&socket);
         Ok(Self {
             io: Io::new(socket)?,
             udp,
@@ -55,6 +57,12 @@ impl KernelSocket {
         buffers: &mut [IoSliceMut<'_>],
         metas: &mut [RecvMeta],
     ) -> io::Result<usize> {
+        #[cfg(target_os = "linux")]
+        match recvmmsg::recv(self.io.socket(), buffers, metas) {
+            // A sandbox may not have that call.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
+            received => return received,
+        }
         self.udp
             .recv(UdpSockRef::from(self.io.socket()), buffers, metas)
     }
@@ -155,22 +163,6 @@ fn raise_buffers(socket: &std::net::UdpSocket) {
         tracing::debug!(%error, "keeping the socket buffer as it is");
     }
 }
-
-/// quinn-udp 0.6.3 has 96 bytes for what the kernel says about what it received: its time (32),
-/// the length of its segments (24), the address it was sent to (32, IPv6 40) and, behind these, its
-/// codepoint (24), which therefore is cut off wherever there are segments. An endpoint does not
-/// need the time.
-#[cfg(target_os = "linux")]
-fn make_room_for_ecn(socket: &std::net::UdpSocket) {
-    use nix::sys::socket::{setsockopt, sockopt::ReceiveTimestampns};
-    if let Err(error) = setsockopt(socket, ReceiveTimestampns, &false) {
-        tracing::debug!(%error, "batches will be received without ECN marks");
-    }
-}
-
-/// Segments are Linux's.
-#[cfg(not(target_os = "linux"))]
-fn make_room_for_ecn(_: &std::net::UdpSocket) {}
 
 /// What is asked of the kernel for each socket buffer, in bytes: 4 ms at 8 Gbit/s. Linux grants
 /// the smaller of this and its limit, often 208 KiB.

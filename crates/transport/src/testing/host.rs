@@ -392,7 +392,7 @@ impl Node for Host {
         let from = self.peer_address;
         let mut reply = Vec::new();
         let ecn = codepoint_of(packet.ecn);
-        let datagram = Datagram::new(from, ecn, &packet.payload);
+        let datagram = Datagram::new(instant, from, ecn, &packet.payload);
         let event = self
             .endpoint
             .handle(instant, from, None, ecn, packet.payload, &mut reply);

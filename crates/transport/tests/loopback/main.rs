@@ -15,6 +15,8 @@ mod handshakes;
 mod hostile;
 mod interop;
 mod kernel_pacing;
+#[cfg(target_os = "linux")]
+mod late_host;
 mod logs;
 #[cfg(feature = "metrics")]
 mod metrics;

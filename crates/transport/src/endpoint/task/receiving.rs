@@ -37,13 +37,18 @@ impl Task {
             });
             let count = match result {
                 Ok(count) => count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.arrivals.on_emptied(clock::now());
+                    return Ok(false);
+                }
                 Err(error) => return self.on_receive_error(error),
             };
             self.receive_errors = 0;
             self.former_socket = None;
-            received += self.route(count);
+            let read_at = clock::now();
+            received += self.route(read_at, count);
             if is_busy && count < batch {
+                self.arrivals.on_emptied(read_at);
                 return Ok(false);
             }
         }
@@ -65,7 +70,7 @@ impl Task {
                     },
                 );
             match result {
-                Ok(Some(count)) => received += self.route(count),
+                Ok(Some(count)) => received += self.route(clock::now(), count),
                 Ok(None) => return,
                 Err(_) => self.former_socket = None,
             }
@@ -85,21 +90,23 @@ impl Task {
     }
 
     /// Hands the first `count` messages to their connections; returns their bytes.
-    fn route(&mut self, count: usize) -> usize {
+    fn route(&mut self, now: Instant, count: usize) -> usize {
         let inner = Arc::clone(&self.inner);
-        let now = clock::now();
+        self.arrivals.on_read(clock::read_both(now));
         let mut bytes = 0;
         for index in 0..count {
             let (meta, mut message) = self.buffers.take(index);
+            let came_at = self.arrivals.arrived(now, meta.timestamp);
+            let times = Times { now, came_at };
             bytes += message.len();
             // For one message, not for all: the application may be waiting to connect or accept.
             let mut table = inner.table();
             while message.len() > meta.stride && meta.stride > 0 {
                 let datagram = message.split_to(meta.stride);
-                self.route_datagram(&inner, &mut table, now, &meta, datagram);
+                self.route_datagram(&inner, &mut table, times, &meta, datagram);
             }
             if !message.is_empty() {
-                self.route_datagram(&inner, &mut table, now, &meta, message);
+                self.route_datagram(&inner, &mut table, times, &meta, message);
             }
             drop(table);
             self.call_observers();
@@ -113,7 +120,8 @@ impl Task {
         };
         for Received { meta, data } in membership.take() {
             let inner = Arc::clone(&self.inner);
-            self.route_own(&inner, &mut inner.table(), clock::now(), &meta, data);
+            let times = Times::of(clock::now());
+            self.route_own(&inner, &mut inner.table(), times, &meta, data);
             self.call_observers();
         }
     }
@@ -128,7 +136,7 @@ impl Task {
         &mut self,
         inner: &Inner,
         table: &mut Table,
-        now: Instant,
+        times: Times,
         meta: &RecvMeta,
         data: BytesMut,
     ) {
@@ -139,23 +147,23 @@ impl Task {
             table.stats.misrouted_lost += u64::from(!membership.forward(owner, meta, &data));
             return;
         }
-        self.route_own(inner, table, now, meta, data);
+        self.route_own(inner, table, times, meta, data);
     }
 
     fn route_own(
         &mut self,
         inner: &Inner,
         table: &mut Table,
-        now: Instant,
+        times: Times,
         meta: &RecvMeta,
         data: BytesMut,
     ) {
         if table.server_config.is_some()
             && let Some(class) = Class::of(&data)
         {
-            return self.put_off(table, class, meta, data);
+            return self.put_off(table, class, times, meta, data);
         }
-        self.hand_in(inner, table, now, meta, data);
+        self.hand_in(inner, table, times, meta, data);
     }
 
     /// Hands a datagram to quinn-proto, and on to its connection or to the application.
@@ -163,14 +171,15 @@ impl Task {
         &mut self,
         inner: &Inner,
         table: &mut Table,
-        now: Instant,
+        times: Times,
         meta: &RecvMeta,
         data: BytesMut,
     ) {
+        let Times { now, came_at } = times;
         let answer = &mut self.scratch.answer;
         answer.clear();
         let ecn = received_ecn(meta);
-        let datagram = Datagram::new(meta.addr, ecn, &data);
+        let datagram = Datagram::new(came_at, meta.addr, ecn, &data);
         match table
             .proto
             .handle(now, meta.addr, meta.dst_ip, ecn, data, answer)
@@ -205,6 +214,22 @@ impl Task {
         if connection.mark_queued() {
             self.ready.push_back(Arc::clone(connection));
         }
+    }
+}
+
+/// Of a datagram.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    /// When it is handed on.
+    pub(super) now: Instant,
+    /// When the host had it.
+    pub(super) came_at: Instant,
+}
+
+impl Times {
+    /// Of one that is taken to have come just now.
+    pub(super) fn of(now: Instant) -> Self {
+        Self { now, came_at: now }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Newcomers: answered when the socket is empty and established connections have been served, and
 //! shed when more of them wait than will be answered soon.
 
+use super::receiving::Times;
 use super::state::Task;
 use crate::clock;
 use crate::driver::Datagram;
@@ -19,11 +20,13 @@ impl Task {
         &mut self,
         table: &mut Table,
         class: Class,
+        times: Times,
         meta: &RecvMeta,
         data: BytesMut,
     ) {
-        let (now, ecn) = (clock::now(), received_ecn(meta));
-        let datagram = Datagram::new(meta.addr, ecn, &data);
+        let Times { now, came_at } = times;
+        let ecn = received_ecn(meta);
+        let datagram = Datagram::new(came_at, meta.addr, ecn, &data);
         let answer = &mut self.scratch.answer;
         answer.clear();
         let copy = BytesMut::from(&data[..]);
@@ -67,7 +70,7 @@ impl Task {
                 return;
             };
             let mut table = inner.table();
-            self.hand_in(&inner, &mut table, clock::now(), &meta, data);
+            self.hand_in(&inner, &mut table, Times::of(clock::now()), &meta, data);
             drop(table);
             self.call_observers();
         }

@@ -1,5 +1,7 @@
 //! What the task consists of.
 
+use super::arrivals::ArrivalClock;
+use crate::clock;
 use crate::connection::{Shared, Wakeups};
 use crate::endpoint::deadlines::Deadlines;
 use crate::endpoint::inner::Inner;
@@ -22,6 +24,7 @@ pub(in crate::endpoint) struct Task {
     pub(super) timer: Timer,
     pub(super) deadlines: Deadlines,
     pub(super) buffers: ReceiveBuffers,
+    pub(super) arrivals: ArrivalClock,
     /// Connections to drive, each at most once, in order of arrival.
     pub(super) ready: VecDeque<Arc<Shared>>,
     pub(super) refused: Option<Refused>,
@@ -65,6 +68,7 @@ impl Task {
             inner,
             deadlines: Deadlines::default(),
             buffers: ReceiveBuffers::new(),
+            arrivals: ArrivalClock::new(clock::now()),
             ready: VecDeque::new(),
             refused: None,
             waiting: Vec::new(),
