@@ -6,12 +6,13 @@ use crate::robust::{client, parse, start_client};
 use bench_kit::clock;
 use bench_kit::plan::Direction;
 use bench_kit::wire::{ALPN, Request, write_message};
-use e2e::programs::bench_server;
+use e2e::programs::{bench_server, scratch_file};
 use paceline::{
     ArrivedDatagrams, Connection, DatagramBatch, DatagramSocket, Endpoint, VarInt, tls,
 };
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll};
 use std::thread::{self, JoinHandle};
@@ -92,50 +93,48 @@ fn a_server_is_as_before_after_clients_that_come_go_crash_and_cheat() {
 
 /// A program that moves two megabytes, of which not one is missing; each fourth is killed.
 fn check_honest(port: u16, number: u64) {
-    let direction: &[&str] = if number.is_multiple_of(2) {
-        &[]
-    } else {
-        &["-R"]
-    };
-    let flags = [
-        &[
-            "-J",
-            "-i",
-            "0",
-            "-n",
-            "2M",
-            "-w",
-            "4M",
-            "--connect-timeout",
-            "30s",
-        ],
-        direction,
-    ]
-    .concat();
+    let patient = ["-w", "4M", "--connect-timeout", "30s"];
     if number % 4 == 3 {
-        let mut client = start_client(
-            port,
-            &[
-                "-t",
-                "60",
-                "-i",
-                "0.1",
-                "-w",
-                "4M",
-                "--connect-timeout",
-                "30s",
-            ],
-        );
+        let flags = [&["-t", "60", "-i", "0.1"], &patient[..]].concat();
+        let mut client = start_client(port, &flags);
         client.line_with(" sec ");
         return client.kill();
     }
+    let directory = scratch_file("siege-qlog");
+    let qlog = directory.to_string_lossy();
+    let mut flags = [
+        &["-J", "-i", "0", "-n", "2M", "--qlog", &qlog],
+        &patient[..],
+    ]
+    .concat();
+    if !number.is_multiple_of(2) {
+        flags.push("-R");
+    }
     let ended = client(port, &flags);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    if ended.code != Some(0) {
+        panic!("{ended:?}; what it has seen: {}", end_of_logs(&directory));
+    }
+    let _ = std::fs::remove_dir_all(&directory);
     let result = parse(&ended.stdout);
     assert_eq!(result["complete"], true);
     for sum in ["sum_sent", "sum_received"] {
         assert_eq!(result["end"][sum]["bytes"], 2 << 20, "{sum} of {result}");
     }
+}
+
+/// The last kilobytes of the logs in `directory`.
+fn end_of_logs(directory: &Path) -> String {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let logs = entries.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
+    let ends = logs.map(|log| {
+        let from = log
+            .char_indices()
+            .rev()
+            .nth(LOG_END)
+            .map_or(0, |(at, _)| at);
+        log[from..].to_owned()
+    });
+    ends.collect::<Vec<_>>().join("\n")
 }
 
 /// Comes again until the time is over; how often.
@@ -296,3 +295,5 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(6);
 const WARM_UP: Duration = Duration::from_secs(600);
 /// KiB that one more client may take than ever before.
 const SLACK: u64 = 16 << 10;
+/// Characters: a handshake of packets that are lost has about as many.
+const LOG_END: usize = 16_000;
