@@ -204,6 +204,9 @@ pub struct PathState {
     pub lost: Bytes,
     /// Whether more could have been in flight but for the application or flow control.
     pub is_app_limited: bool,
+    /// Whether there was a time since the last packet at which the window and the pacer let more
+    /// leave, and the application or flow control did not.
+    pub is_blocked: bool,
     /// Whether the window was filled in this round trip or the one before, so that it may grow
     /// (RFC 9002 §7.8).
     pub is_cwnd_limited: bool,
@@ -231,6 +234,7 @@ impl PathState {
             delivered: Bytes::ZERO,
             lost: Bytes::ZERO,
             is_app_limited: false,
+            is_blocked: false,
             is_cwnd_limited: false,
             is_back_to_back: false,
             latest_rtt: None,

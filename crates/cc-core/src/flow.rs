@@ -18,7 +18,8 @@ use units::{Bytes, Timestamp};
 /// ```text
 ///  on_sent ──▶ PacketStamp (the transport keeps it beside the packet)
 ///  on_feedback { acked, lost, rtt, ce } ──▶ sampler ──▶ controller ──▶ control()
-///  on_app_limited, on_mtu, on_spurious_loss, on_discarded, set_sends_ect1: whenever they happen
+///  on_app_limited, on_flow_control_limited, on_mtu, on_spurious_loss, on_discarded,
+///  set_sends_ect1: whenever they happen
 /// ```
 ///
 /// Times never decrease from call to call; an earlier one is read as the newest so far.
@@ -88,6 +89,7 @@ impl Flow {
         let departure = self.departures.on_sent(departure, bytes, control, path);
         self.refresh(inflight);
         self.controller.on_sent(&self.path, bytes);
+        self.path.is_blocked = false;
         self.decide();
         let mut stamp = self.sampler.on_sent(departure, bytes, inflight);
         stamp.is_back_to_back = self.path.is_back_to_back;
@@ -172,7 +174,15 @@ impl Flow {
     /// The window and the pacer would let more leave, but there is nothing to send.
     #[inline]
     pub fn on_app_limited(&mut self) {
+        self.path.is_blocked = true;
         self.sampler.on_app_limited(self.path.inflight);
+    }
+
+    /// The window and the pacer would let more leave, and there is more to send, but the peer's flow
+    /// control does not: no limit of the application's (draft-ietf-ccwg-bbr-06 §4.1.1.3).
+    #[inline]
+    pub fn on_flow_control_limited(&mut self) {
+        self.path.is_blocked = true;
     }
 
     /// Packets may now be as large as `mss`.

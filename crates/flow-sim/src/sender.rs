@@ -399,6 +399,8 @@ impl Sender {
                 // A closed receive window is no limit of the application's (BBR draft §4.1.1.3).
                 if self.sent_end == self.app.written() {
                     self.flow.on_app_limited();
+                } else {
+                    self.flow.on_flow_control_limited();
                 }
                 return None;
             };

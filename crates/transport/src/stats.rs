@@ -57,7 +57,8 @@ pub struct ConnectionStats {
     /// Smoothed round-trip time (RFC 9002 §5.3), once there is a sample.
     #[cfg_attr(feature = "serde", serde(serialize_with = "seconds_if_known"))]
     pub srtt: Option<Duration>,
-    /// Newest round-trip time less the peer's reported delay, once there is a sample.
+    /// Newest round-trip time less the peer's reported delay, once there is a sample. On Linux it
+    /// ends when the kernel received the ACK, on other systems when this host read it.
     #[cfg_attr(feature = "serde", serde(serialize_with = "seconds_if_known"))]
     pub latest_rtt: Option<Duration>,
     /// Mean deviation of the round-trip time (RFC 9002 §5.3), once there is a sample.

@@ -174,6 +174,25 @@ fn time_does_not_go_back() {
 }
 
 #[test]
+fn a_flow_is_blocked_until_it_sends_and_only_the_application_limits_its_samples() {
+    let is_blocked = |flow: &Flow| flow.path_state().is_blocked;
+    let (mut driver, _) = driver(10);
+    driver.send(1);
+    assert!(!is_blocked(&driver.flow));
+    driver.flow.on_flow_control_limited();
+    driver.now = at(10);
+    driver.ack(1);
+    assert!(is_blocked(&driver.flow), "what arrives changes nothing");
+    assert!(!driver.flow.path_state().is_app_limited);
+    driver.send(1);
+    assert!(!is_blocked(&driver.flow));
+    driver.flow.on_app_limited();
+    assert!(is_blocked(&driver.flow));
+    driver.send(1);
+    assert!(!is_blocked(&driver.flow) && driver.flow.path_state().is_app_limited);
+}
+
+#[test]
 fn the_window_is_the_limit_in_the_round_that_filled_it_and_in_the_next() {
     let (mut driver, _) = driver(10);
     driver.send(8);

@@ -34,22 +34,25 @@ pub(super) fn recv(
     let messages = recvmmsg(fd, &mut headers, &mut slices, MsgFlags::empty(), None)?;
     let mut count = 0;
     for (meta, message) in metas.iter_mut().zip(messages) {
-        *meta = meta_of(&message)?;
+        *meta = meta_of(&message);
         count += 1;
     }
     Ok(count)
 }
 
-/// A message that was cut off is none, since QUIC cannot read it.
-fn meta_of(message: &RecvMsg<'_, '_, SockaddrStorage>) -> io::Result<RecvMeta> {
-    let source = message.address.as_ref().and_then(socket_address);
+/// A message that was cut off is none, since QUIC cannot read it: it costs those beside it nothing.
+fn meta_of(message: &RecvMsg<'_, '_, SockaddrStorage>) -> RecvMeta {
     let mut meta = RecvMeta::default();
-    meta.addr = source.ok_or(io::ErrorKind::InvalidData)?;
+    let Some(source) = message.address.as_ref().and_then(socket_address) else {
+        return meta;
+    };
+    meta.addr = source;
     if !message.flags.contains(MsgFlags::MSG_TRUNC) {
         meta.len = message.bytes;
         meta.stride = message.bytes;
     }
-    for said in message.cmsgs()? {
+    // An error says that there was too little room for what the kernel says.
+    for said in message.cmsgs().into_iter().flatten() {
         match said {
             ControlMessageOwned::ScmTimestampns(time) => {
                 let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
@@ -76,7 +79,7 @@ fn meta_of(message: &RecvMsg<'_, '_, SockaddrStorage>) -> io::Result<RecvMeta> {
             _ => {}
         }
     }
-    Ok(meta)
+    meta
 }
 
 fn socket_address(address: &SockaddrStorage) -> Option<SocketAddr> {

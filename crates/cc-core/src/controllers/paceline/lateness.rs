@@ -7,7 +7,7 @@ use units::{Bytes, Timestamp};
 
 /// For how long packets could have left and did not, because the host was busy with something
 /// else: as long as the bucket of a [`Pacer`](crate::Pacer) is full while the window has room and
-/// the application something to send.
+/// there is something that may be sent.
 ///
 /// What is late by less the pacer makes good. The rest is never sent, so that the flow sends less
 /// than its rate, and less is delivered.
@@ -45,7 +45,7 @@ impl Lateness {
     pub(super) fn on_sent(&mut self, path: &PathState, bytes: Bytes, cwnd: Bytes) {
         self.fill(path);
         self.tokens = (self.tokens - to_f64(bytes)).max(-self.depth);
-        self.may_send = !path.is_app_limited && path.inflight + bytes + path.mss <= cwnd;
+        self.may_send = path.inflight + bytes + path.mss <= cwnd;
     }
 
     /// From now on the pacer obeys `control`.
@@ -54,7 +54,7 @@ impl Lateness {
         self.rate = control.pacing_rate.bytes_per_sec() as f64;
         self.depth = to_f64(control.send_quantum.max(path.mss));
         self.tokens = self.tokens.min(self.depth);
-        self.may_send = !path.is_app_limited && path.inflight + path.mss <= control.cwnd;
+        self.may_send = !path.is_blocked && path.inflight + path.mss <= control.cwnd;
     }
 
     /// s, since the last call.
@@ -62,7 +62,7 @@ impl Lateness {
         core::mem::take(&mut self.late)
     }
 
-    /// An application that has had nothing to send since the last call shows in `path`.
+    /// Whether there was nothing to send since the last call shows in `path`.
     fn fill(&mut self, path: &PathState) {
         let time = seconds(path.now.since(self.filled_at));
         self.filled_at = self.filled_at.max(path.now);
@@ -70,7 +70,7 @@ impl Lateness {
         let excess = self.tokens - self.depth;
         if excess > 0.0 {
             self.tokens = self.depth;
-            if self.may_send && !path.is_app_limited {
+            if self.may_send && !path.is_blocked {
                 self.late += excess / self.rate;
             }
         }
