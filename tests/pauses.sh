@@ -17,7 +17,9 @@ cd "$(dirname "$0")/.."
 cargo build -q --release -p bench-client -p bench-server -p paceline-link-sim --bins
 bin=$PWD/target/release
 scratch=$(mktemp -d) started=()
-trap 'kill "${started[@]}" 2> /dev/null || true; rm -r "$scratch"' EXIT
+trap 'kill "${started[@]}" 2> /dev/null || true
+    kill -CONT "${started[@]}" 2> /dev/null || true
+    rm -r "$scratch"' EXIT
 "$bin/bench-server" --bind 127.0.0.1 --port 5381 > /dev/null 2>&1 &
 started+=($!)
 "$bin/link-relay" --listen 127.0.0.1:5382 --to 127.0.0.1:5381 --return-link "$back" "$link" \

@@ -25,6 +25,26 @@ impl Control {
             send_quantum: Bytes::MAX,
         }
     }
+
+    /// Puts `by` in its place; whether that is a change.
+    ///
+    /// Word by word: to copy words that were just written one by one, the processor waits until
+    /// they have reached its cache.
+    #[inline]
+    pub(crate) fn replace(&mut self, by: Self) -> bool {
+        replace(&mut self.cwnd, by.cwnd)
+            | replace(&mut self.pacing_rate, by.pacing_rate)
+            | replace(&mut self.send_quantum, by.send_quantum)
+    }
+}
+
+#[inline]
+fn replace<T: PartialEq>(value: &mut T, by: T) -> bool {
+    let is_new = *value != by;
+    if is_new {
+        *value = by;
+    }
+    is_new
 }
 
 /// What a sender of this rate may let leave at once: a millisecond's worth, `least` at least and at

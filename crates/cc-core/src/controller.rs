@@ -205,7 +205,7 @@ pub struct PathState {
     /// Whether more could have been in flight but for the application or flow control.
     pub is_app_limited: bool,
     /// Whether there was a time since the last packet at which the window and the pacer let more
-    /// leave, and the application or flow control did not.
+    /// leave, and something else did not: the application, flow control, a full socket.
     pub is_blocked: bool,
     /// Whether the window was filled in this round trip or the one before, so that it may grow
     /// (RFC 9002 §7.8).

@@ -18,8 +18,8 @@ use units::{Bytes, Timestamp};
 /// ```text
 ///  on_sent ──▶ PacketStamp (the transport keeps it beside the packet)
 ///  on_feedback { acked, lost, rtt, ce } ──▶ sampler ──▶ controller ──▶ control()
-///  on_app_limited, on_flow_control_limited, on_mtu, on_spurious_loss, on_discarded,
-///  set_sends_ect1: whenever they happen
+///  on_app_limited, on_blocked, on_mtu, on_spurious_loss, on_discarded, set_sends_ect1: whenever
+///  they happen
 /// ```
 ///
 /// Times never decrease from call to call; an earlier one is read as the newest so far.
@@ -178,10 +178,11 @@ impl Flow {
         self.sampler.on_app_limited(self.path.inflight);
     }
 
-    /// The window and the pacer would let more leave, and there is more to send, but the peer's flow
-    /// control does not: no limit of the application's (draft-ietf-ccwg-bbr-06 §4.1.1.3).
+    /// The window and the pacer would let more leave, and there is more to send, but something else
+    /// does not: the peer's flow control, a full socket, a limit of the rate that the controller
+    /// does not know. No limit of the application's (draft-ietf-ccwg-bbr-06 §4.1.1.3).
     #[inline]
-    pub fn on_flow_control_limited(&mut self) {
+    pub fn on_blocked(&mut self) {
         self.path.is_blocked = true;
     }
 
@@ -206,7 +207,7 @@ impl Flow {
     #[inline]
     pub fn set_sends_ect1(&mut self, now: Timestamp, sends_ect1: bool) {
         self.advance(now);
-        if replace(&mut self.sends_ect1, sends_ect1) {
+        if core::mem::replace(&mut self.sends_ect1, sends_ect1) != sends_ect1 {
             self.refresh(self.path.inflight);
             self.controller.on_sends_ect1(&self.path, sends_ect1);
             self.decide();
@@ -338,12 +339,7 @@ impl Flow {
         if let Some(resume) = &self.resume {
             control = resume.control(control, &self.path);
         }
-        // Word by word: to copy words that were just written one by one, the processor waits until
-        // they have reached its cache.
-        let has_changed = replace(&mut self.control.cwnd, control.cwnd)
-            | replace(&mut self.control.pacing_rate, control.pacing_rate)
-            | replace(&mut self.control.send_quantum, control.send_quantum);
-        has_changed.then_some(control)
+        self.control.replace(control).then_some(control)
     }
 
     #[inline]
@@ -492,16 +488,6 @@ impl Flow {
         self.path.is_app_limited = self.sampler.is_app_limited();
         self.path.is_cwnd_limited = self.utilization.is_full();
     }
-}
-
-/// Returns whether that changes the value.
-#[inline]
-fn replace<T: PartialEq>(value: &mut T, by: T) -> bool {
-    let is_new = *value != by;
-    if is_new {
-        *value = by;
-    }
-    is_new
 }
 
 #[cfg(test)]

@@ -400,7 +400,7 @@ impl Sender {
                 if self.sent_end == self.app.written() {
                     self.flow.on_app_limited();
                 } else {
-                    self.flow.on_flow_control_limited();
+                    self.flow.on_blocked();
                 }
                 return None;
             };

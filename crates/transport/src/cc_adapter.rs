@@ -57,7 +57,7 @@ pub use facts::{Fact, PacketId};
 pub(crate) use facts::{Fact, PacketId};
 pub(crate) use loss_detection::Announcement;
 use metrics::metrics;
-pub(crate) use path::probe_timeout;
+pub(crate) use path::{Reception, probe_timeout};
 pub(crate) use path_meter::{MEMORY, PathMeter, QUEUE_MEMORY, tolerated_queue};
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};

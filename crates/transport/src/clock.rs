@@ -44,13 +44,14 @@ pub(crate) struct Reading {
     pub(crate) since_1970: Duration,
 }
 
-/// The system's clock at `now`, which was read right before. None if the thread had no CPU in
-/// between, or may not have had one.
-pub(crate) fn read_both(now: Instant) -> Option<Reading> {
+/// Both clocks after `before`, which was read right before. None if the thread had no CPU in
+/// between, or may not have had one. The reading is early for the system's clock, if anything, so
+/// that nothing seems to have come before it did.
+pub(crate) fn read_both(before: Instant) -> Option<Reading> {
     let since_1970 = since_1970();
-    let reading = Reading { now, since_1970 };
-    let took = self::now().saturating_duration_since(now);
-    (took < READ_TOGETHER).then_some(reading)
+    let now = now();
+    let took = now.saturating_duration_since(before);
+    (took < READ_TOGETHER).then_some(Reading { now, since_1970 })
 }
 
 /// Whole seconds since 1970, as [`since_1970`] has them.

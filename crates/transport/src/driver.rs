@@ -405,9 +405,10 @@ impl ConnectionDriver {
         &mut self.conn
     }
 
-    /// The socket takes no more, or the caller has used up its turn with more to send.
+    /// The socket takes no more.
     pub(crate) fn note_host_blocked(&mut self, now: Instant) {
         self.limits.set(clock::timestamp(now), Limiter::Host);
+        self.congestion.lock().on_blocked();
     }
 
     pub(crate) fn stats(&self, now: Instant) -> ConnectionStats {

@@ -117,7 +117,7 @@ fn a_host_that_pauses_does_not_lower_the_rate_by_more_than_it_misses() {
         let flow = Flow::of(PACELINE).host_pauses(MS * 10, MS * 2);
         let scenario = link("5gbit", MS / 10, &rest).flow(flow);
         let goodput = scenario.run_for(SECOND * 2).goodput();
-        let least = units::Bandwidth::from_bits_per_sec(3_150_000_000);
+        let least = units::Bandwidth::from_bits_per_sec(3_000_000_000);
         assert!(goodput > least, "{stops}: {goodput}");
     }
 }
@@ -126,12 +126,21 @@ fn a_host_that_pauses_does_not_lower_the_rate_by_more_than_it_misses() {
 /// the ACKs that come meanwhile the kernel notes when they came. When they counted from when they
 /// were read, each pause looked like a queue, and Startup ended at a sixth of the rate: of 100
 /// Mbit/s 1.2 were left. When what was delivered bounded the estimate whatever the host had missed,
-/// each Up lowered it, and with pauses shorter than the RTT 11 were left.
+/// each Up lowered it, and with pauses shorter than the RTT 11 were left. When a reduction was to
+/// nine tenths of what was delivered, 23 were left at 1 % of loss.
 #[test]
 fn a_host_that_has_a_part_of_the_time_has_that_part_of_the_rate() {
-    for (period, pause) in [(100, 50), (40, 20), (11, 5), (100, 20)] {
+    let cases = [
+        (100, 50, ""),
+        (40, 20, ""),
+        (11, 5, ""),
+        (100, 20, ""),
+        (11, 5, "loss 1%"),
+    ];
+    for (period, pause, rest) in cases {
         let flow = Flow::of(PACELINE).host_pauses(MS * period, MS * pause);
-        let scenario = link("100mbit", MS * 30, "queue 1bdp").flow(flow);
+        let rest = format!("queue 1bdp {rest}");
+        let scenario = link("100mbit", MS * 30, &rest).flow(flow);
         let outcome = scenario.run_for(SECOND * 10 + MS);
         let goodput = outcome.flow(0).goodput_between(SECOND * 2, SECOND * 10);
         let link = share::payload_rate("100mbit");
@@ -139,7 +148,7 @@ fn a_host_that_has_a_part_of_the_time_has_that_part_of_the_rate() {
         let had = u64::from(1_000 * (period - pause) / period);
         assert!(
             used >= had * 9 / 10,
-            "{pause} of {period} ms: {used} ‰ of the link"
+            "{pause} of {period} ms, {rest}: {used} ‰ of the link"
         );
     }
 }

@@ -179,7 +179,7 @@ fn a_flow_is_blocked_until_it_sends_and_only_the_application_limits_its_samples(
     let (mut driver, _) = driver(10);
     driver.send(1);
     assert!(!is_blocked(&driver.flow));
-    driver.flow.on_flow_control_limited();
+    driver.flow.on_blocked();
     driver.now = at(10);
     driver.ack(1);
     assert!(is_blocked(&driver.flow), "what arrives changes nothing");

@@ -6,7 +6,7 @@ use super::events::DeferredEvents;
 use super::facts::Watch;
 use super::facts::{Fact, Facts, PacketId};
 use super::loss_detection::{Announcement, LossDetection};
-use super::path::{Path, probe_timeout};
+use super::path::{Path, Reception, probe_timeout};
 use super::reordering::LossThresholds;
 use super::sent_packets::SentPacket;
 use super::spaces::Spaces;
@@ -180,26 +180,20 @@ impl Congestion {
         });
     }
 
-    /// A datagram has brought this. `smoothed_rtt` is quinn-proto's.
-    pub(crate) fn on_received(
-        &mut self,
-        now: Timestamp,
-        received: &Received,
-        smoothed_rtt: Duration,
-    ) {
+    /// A datagram has brought this.
+    pub(crate) fn on_received(&mut self, reception: Reception, received: &Received) {
         let [initial, handshake, data] = received.discarded;
         if data {
-            self.discard(now, Space::Data);
+            self.discard(reception.came_at, Space::Data);
         }
         let mut ranges = &received.ranges[..];
         for ack in &received.acks {
-            let (own, others) = ranges.split_at(ack.ranges);
-            self.on_ack(now, ack, own, smoothed_rtt);
-            ranges = others;
+            let own = ranges.split_off(..ack.ranges).unwrap_or_default();
+            self.on_ack(reception, ack, own);
         }
         for (space, is_discarded) in [(Space::Initial, initial), (Space::Handshake, handshake)] {
             if is_discarded {
-                self.discard(now, space);
+                self.discard(reception.came_at, space);
             }
         }
         self.is_ce_valid = false;
@@ -222,7 +216,8 @@ impl Congestion {
         });
     }
 
-    fn on_ack(&mut self, now: Timestamp, ack: &Ack, ranges: &[(u64, u64)], smoothed_rtt: Duration) {
+    fn on_ack(&mut self, reception: Reception, ack: &Ack, ranges: &[(u64, u64)]) {
+        let now = reception.came_at;
         let Self {
             spaces,
             active,
@@ -234,7 +229,7 @@ impl Congestion {
         } = self;
         let path = active.as_mut().expect(OPENED);
         let space = spaces.get(ack.space as usize);
-        let rtt = path.conservative_rtt(smoothed_rtt);
+        let rtt = path.conservative_rtt(reception.smoothed_rtt);
         let former_largest = space.largest_acked();
         let mut newest = None;
         let mut is_any_ack_eliciting = false;
@@ -276,8 +271,8 @@ impl Congestion {
             && newest.path == path.id
             && is_any_ack_eliciting
         {
-            counts.acked_early += u64::from(newest.sent_at > now);
-            path.on_rtt_sample(now, newest.sent_at, ack);
+            counts.acked_early += u64::from(newest.sent_at > reception.read_at);
+            path.on_rtt_sample(reception, newest.sent_at, ack);
         }
         self.on_ecn_counts(now, ack);
     }
@@ -362,6 +357,11 @@ impl Congestion {
         let rtt = self.path().conservative_rtt(smoothed_rtt);
         let data = self.spaces.get(Space::Data as usize);
         self.loss_detection.announce(now, data, rtt)
+    }
+
+    /// What is to be sent may not leave although window and pacer permit it.
+    pub(crate) fn on_blocked(&mut self) {
+        self.path_mut().flow.on_blocked();
     }
 
     /// There was nothing to send although the window had room.

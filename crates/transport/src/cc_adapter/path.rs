@@ -16,7 +16,8 @@ pub(super) struct Path {
     pub(super) id: u64,
     pub(super) flow: Flow,
     pub(super) pending: Pending,
-    /// The newest round-trip time, the peer's delay included.
+    /// The newest round-trip time as quinn-proto has it: until its ACK was read, the peer's delay
+    /// included.
     newest_raw_rtt: Duration,
     /// The least round-trip time, the peer's delay included.
     least_raw_rtt: Option<Duration>,
@@ -27,6 +28,17 @@ pub(super) struct Path {
     #[cfg(feature = "qlog")]
     pub(super) phase_changes: Vec<ResumePhaseChange>,
     pub(super) meter: PathMeter,
+}
+
+/// The circumstances of a datagram.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reception {
+    /// When the host had it.
+    pub(crate) came_at: Timestamp,
+    /// When it was read, which is when it came for quinn-proto.
+    pub(crate) read_at: Timestamp,
+    /// quinn-proto's, after it.
+    pub(crate) smoothed_rtt: Duration,
 }
 
 /// What has happened since the last [`Feedback`].
@@ -67,18 +79,23 @@ impl Path {
     /// `sent_at`.
     ///
     /// The peer's delay is left out unless that makes less than the least round trip (§5.3).
-    /// A packet that did not keep its departure time gives no sample.
-    pub(super) fn on_rtt_sample(&mut self, now: Timestamp, sent_at: Timestamp, ack: &Ack) {
-        if sent_at > now {
+    /// A packet that did not keep its departure time gives no sample, and an ACK that is said to
+    /// have come before what it acknowledges left came when it was read.
+    pub(super) fn on_rtt_sample(&mut self, reception: Reception, sent_at: Timestamp, ack: &Ack) {
+        let Reception {
+            came_at, read_at, ..
+        } = reception;
+        if sent_at > read_at {
             return;
         }
+        let now = if came_at < sent_at { read_at } else { came_at };
         let raw = now.since(sent_at);
         let least = self.least_raw_rtt.map_or(raw, |least| least.min(raw));
         let rtt = match raw.checked_sub(ack.delay) {
             Some(rtt) if rtt >= least => rtt,
             _ => raw,
         };
-        self.newest_raw_rtt = raw;
+        self.newest_raw_rtt = read_at.since(sent_at);
         self.least_raw_rtt = Some(least);
         self.first_rtt_at.get_or_insert(now);
         self.pending.rtt = Some(rtt);

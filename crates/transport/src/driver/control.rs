@@ -3,7 +3,7 @@
 use super::state::ConnectionDriver;
 use super::transmit_pacing::MAX_UDP_PAYLOAD;
 use super::unvalidated::proves_address;
-use crate::cc_adapter::{Announcement, By, Delivery, Observing};
+use crate::cc_adapter::{Announcement, By, Delivery, Observing, Reception};
 use crate::clock;
 use crate::tap::Received;
 use cc_core::{Control, ControllerChoice, Snapshot};
@@ -86,7 +86,12 @@ impl ConnectionDriver {
             self.is_validated |= proves_address(received);
             forget_unprocessed_acks(conn, ack_frames, received);
             let mut congestion = self.congestion.lock();
-            congestion.on_received(came_at, received, smoothed_rtt);
+            let reception = Reception {
+                came_at,
+                read_at: now,
+                smoothed_rtt,
+            };
+            congestion.on_received(reception, received);
             self.ack_frequency.on_received(received);
             congestion
         });

@@ -162,6 +162,9 @@ impl ConnectionDriver {
                 let departure = self.pacer.next_departure(self.schedule.earliest(now));
                 self.departure = Some(self.schedule.wake_up(departure));
                 if self.has_room() {
+                    if self.max_rate == Some(self.control.pacing_rate) {
+                        self.congestion.lock().on_blocked();
+                    }
                     return self.limits.set_pacing(now, self.conn.rtt());
                 }
                 Limiter::CongestionWindow

@@ -58,11 +58,8 @@ impl KernelSocket {
         metas: &mut [RecvMeta],
     ) -> io::Result<usize> {
         #[cfg(target_os = "linux")]
-        match recvmmsg::recv(self.io.socket(), buffers, metas) {
-            // A sandbox may not have that call.
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
-            received => return received,
-        }
+        return recvmmsg::recv(self.io.socket(), buffers, metas);
+        #[cfg(not(target_os = "linux"))]
         self.udp
             .recv(UdpSockRef::from(self.io.socket()), buffers, metas)
     }

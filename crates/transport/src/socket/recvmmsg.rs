@@ -5,7 +5,6 @@
 //! (24), which is cut off wherever there are segments. Here there is room for all of it.
 
 use nix::cmsg_space;
-use nix::libc::{c_int, in6_pktinfo, timespec};
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg, SockaddrStorage, recvmmsg,
 };
@@ -24,7 +23,7 @@ pub(super) fn recv(
     buffers: &mut [IoSliceMut<'_>],
     metas: &mut [RecvMeta],
 ) -> io::Result<usize> {
-    let room = cmsg_space!(timespec, c_int, in6_pktinfo, c_int, u8);
+    let room = cmsg_space!([u8; CONTROL]);
     let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(buffers.len(), Some(room));
     let mut slices: Vec<_> = buffers
         .iter_mut()
@@ -51,8 +50,13 @@ fn meta_of(message: &RecvMsg<'_, '_, SockaddrStorage>) -> RecvMeta {
         meta.len = message.bytes;
         meta.stride = message.bytes;
     }
-    // An error says that there was too little room for what the kernel says.
-    for said in message.cmsgs().into_iter().flatten() {
+    let Ok(said) = message.cmsgs() else {
+        // Without the length of its segments nobody can tell them apart.
+        tracing::debug!("a message is lost: its socket has options with too much to say");
+        meta.len = 0;
+        return meta;
+    };
+    for said in said {
         match said {
             ControlMessageOwned::ScmTimestampns(time) => {
                 let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
@@ -81,6 +85,9 @@ fn meta_of(message: &RecvMsg<'_, '_, SockaddrStorage>) -> RecvMeta {
     }
     meta
 }
+
+/// Bytes: twice what is asked for, since an application may have set other options of its socket.
+const CONTROL: usize = 240;
 
 fn socket_address(address: &SockaddrStorage) -> Option<SocketAddr> {
     let v4 = address

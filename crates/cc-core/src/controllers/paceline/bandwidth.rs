@@ -81,14 +81,14 @@ impl Estimate {
         self.value = rate.max(1.0).min(to_f64(self.fastest));
     }
 
-    /// Sets the estimate and forgets what was proven but `proven`.
-    pub(super) fn lower(&mut self, rate: f64, proven: f64) {
+    /// Sets the estimate and forgets what was proven but `proven`, which would have been `on_time`.
+    pub(super) fn lower(&mut self, rate: f64, proven: f64, on_time: f64) {
         self.set(rate);
         for rates in [&mut self.proven, &mut self.on_time] {
             *rates = WindowedMax::new();
             rates.advance_to(self.cycle);
         }
-        self.prove(from_f64(proven), from_f64(proven));
+        self.prove(from_f64(proven), from_f64(on_time));
     }
 }
 

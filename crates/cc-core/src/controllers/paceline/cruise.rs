@@ -51,7 +51,7 @@ impl Paceline {
             // What came at the old rate is no burst of the new one.
             self.aggregation = AckAggregation::new(now);
             let rate = round.rate().min(self.estimate.get());
-            self.estimate.lower(rate, rate);
+            self.estimate.lower(rate, rate, rate);
             // What was on its way still lengthens the queue: that proves no draining in vain.
             self.trim.stop();
             return;
@@ -59,20 +59,22 @@ impl Paceline {
         let time = round.time.max(MICROSECOND);
         let growth = (round.rtt - self.rounds.before().rtt - self.reference.jitter()) / time;
         let factor = (acked_factor / (1.0 + growth).max(LEAST_GROWTH)).min(1.0);
-        // Where the host sends late less is delivered, too: that proves no lower rate.
-        let delivered = self.rounds.mean_of_two_on_time();
+        // Where the host sends late less is delivered, too: that proves no lower rate. Since the
+        // later of two round trips may be late by the earlier, this is more than would have been.
+        let on_time = self.rounds.mean_of_two_on_time();
         let estimate = self.estimate.get();
         let least = (LEAST_OF_FOUR * self.rounds.mean_rate_on_time(4))
-            .min(LEAST_OF_TWO * delivered)
+            .min(LEAST_OF_TWO * on_time)
             .min(estimate);
         // What left below the estimate, in Down or Drain, says nothing against it.
         let most = if self.has_cruised_for_two() {
-            MOST_OF_TWO * delivered
+            MOST_OF_TWO * on_time
         } else {
             estimate
         };
         let lowered = (estimate * factor).max(least).min(most);
-        self.estimate.lower(lowered.min(estimate), delivered);
+        let proven = self.rounds.mean_of_two();
+        self.estimate.lower(lowered.min(estimate), proven, on_time);
     }
 
     /// Whether all that arrived in the last two round trips left in Cruise.
@@ -95,9 +97,9 @@ impl Paceline {
     fn reduce(&mut self, now: Timestamp, round: &Round, signs: &Signs) {
         let estimate = self.estimate.get();
         let delivered = if self.has_cruised_for_two() {
-            self.rounds.mean_of_two()
+            self.rounds.mean_of_two_on_time()
         } else {
-            round.rate()
+            round.rate_on_time()
         };
         let reduced = delivered.min(estimate) * REDUCTION;
         // The round trip that raised the alarm lost more than most.
@@ -106,7 +108,7 @@ impl Paceline {
             .on_reduced(now, estimate, loss, self.tuning.trial);
         let cause = self.cause_of_loss(signs);
         self.probe.set_ceiling(now, delivered, cause);
-        self.estimate.lower(reduced, reduced);
+        self.estimate.lower(reduced, reduced, reduced);
         self.calm_since = now;
     }
 

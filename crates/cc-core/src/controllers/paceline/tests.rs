@@ -338,16 +338,20 @@ fn the_estimate_stays_beside_what_is_proven_and_below_what_was_sampled() {
     assert!(is_near(estimate.get(), 3_000.0));
     estimate.bound();
     assert!(is_near(estimate.get(), 1_250.0));
-    estimate.lower(100.0, 400.0);
+    // What a host on time would have had bounds from above alone.
+    estimate.lower(100.0, 400.0, 900.0);
     assert!(is_near(estimate.get(), 100.0));
     estimate.bound();
     assert!(is_near(estimate.get(), 400.0));
+    estimate.set(2_000.0);
+    estimate.bound();
+    assert!(is_near(estimate.get(), 1_125.0));
     // A host that was late half of the time would have had twice as much delivered.
     estimate.prove(from_f64(500.0), from_f64(1_000.0));
     estimate.set(2_000.0);
     estimate.bound();
     assert!(is_near(estimate.get(), 1_250.0));
-    estimate.lower(400.0, 400.0);
+    estimate.lower(400.0, 400.0, 400.0);
     // What is proven is forgotten after two cycles; the estimate is not.
     estimate.begin_cycle();
     estimate.begin_cycle();

@@ -80,8 +80,18 @@ impl Scene {
 
     /// A datagram brings this.
     fn receive(&mut self, now: Timestamp, received: &Received) {
-        self.congestion.on_received(now, received, SMOOTHED);
-        self.settle(now);
+        self.receive_late(now, now, received);
+    }
+
+    /// One that came at a time and was read later.
+    fn receive_late(&mut self, came_at: Timestamp, read_at: Timestamp, received: &Received) {
+        let reception = Reception {
+            came_at,
+            read_at,
+            smoothed_rtt: SMOOTHED,
+        };
+        self.congestion.on_received(reception, received);
+        self.settle(came_at);
     }
 
     /// A datagram brings an ACK frame of application data with these ranges.
@@ -551,4 +561,27 @@ fn packets_in_flight_stay_so_under_another_controller() {
     scene.check();
     scene.ack(40, &[(5, 9)]);
     assert_eq!(scene.congestion.path_state().lost, MSS * 5);
+}
+
+/// quinn-proto has the longer one, and what it is told of losses depends on that.
+#[test]
+fn an_rtt_ends_when_the_ack_came_and_patience_when_it_was_read() {
+    let mut scene = Scene::new("cubic");
+    scene.send(0, 2);
+    let ack_of = |range: &[(u64, u64)]| received(&[(ack(range), range)]);
+    scene.receive_late(at(30), at(500), &ack_of(&[(0, 0)]));
+    assert_eq!(scene.latest_rtt(), Some(30));
+    let path = scene.congestion.active.as_ref().unwrap();
+    assert_eq!(path.conservative_rtt(SMOOTHED), Duration::from_millis(500));
+}
+
+/// A stamp that is wrong by a little neither makes an RTT of nothing nor ends kernel pacing.
+#[test]
+fn an_ack_that_came_before_what_it_acknowledges_came_when_it_was_read() {
+    let mut scene = Scene::new("cubic");
+    scene.send(100, 1);
+    let ack = received(&[(ack(&[(0, 0)]), &[(0, 0)])]);
+    scene.receive_late(at(99), at(140), &ack);
+    assert_eq!(scene.latest_rtt(), Some(40));
+    assert_eq!(scene.congestion.counts().acked_early, 0);
 }

@@ -26,6 +26,7 @@ impl Task {
         let mut received = 0;
         while received < RECEIVE_BYTES {
             let (socket, is_busy, batch) = (&self.socket, self.is_busy, self.buffers.batch());
+            let asked_at = clock::now();
             let result = self.buffers.fill(|buffers, metas| {
                 if is_busy {
                     return socket.try_recv(buffers, metas);
@@ -37,18 +38,16 @@ impl Task {
             });
             let count = match result {
                 Ok(count) => count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.arrivals.on_emptied(clock::now());
-                    return Ok(false);
-                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return self.on_receive_error(error),
             };
             self.receive_errors = 0;
             self.former_socket = None;
-            let read_at = clock::now();
-            received += self.route(read_at, count);
+            received += self.route(clock::now(), count);
+            if count < batch {
+                self.arrivals.on_emptied(asked_at);
+            }
             if is_busy && count < batch {
-                self.arrivals.on_emptied(read_at);
                 return Ok(false);
             }
         }
