@@ -153,7 +153,9 @@ impl Paceline {
 
     /// What the Up sent has been acknowledged in this round trip.
     fn conclude_up(&mut self, context: &mut EventContext<'_>, round: &Round, signs: &Signs) {
-        let rate = round.rate();
+        // A host that was late would have sent the Up whole, and no more.
+        let on_time = round.rate_on_time().min(self.probe.sent_rate());
+        let rate = round.rate().max(on_time);
         let path = (self.ambient_loss(), self.runs.mean());
         let cause = self.cause_of_loss(signs);
         let outcome = self.probe.conclude(rate, path, cause);

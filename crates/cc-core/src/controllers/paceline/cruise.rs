@@ -83,9 +83,11 @@ impl Paceline {
     }
 
     /// What the path delivers of the estimate, B/s: what an Up adds is compared with that. In Down,
-    /// or while a queue was drained, less was sent, and all of it arrived.
+    /// or while a queue was drained, less was sent, and all of it arrived. A host on time would
+    /// have sent the estimate, and no more.
     fn delivered_at_estimate(&self) -> f64 {
-        let delivered = self.rounds.mean_of_two();
+        let on_time = self.rounds.mean_of_two_on_time().min(self.estimate.get());
+        let delivered = self.rounds.mean_of_two().max(on_time);
         let was_trimmed = self.trim_factor < 1.0 || self.last_trim_factor < 1.0;
         if was_trimmed || !self.has_cruised_for_two() {
             delivered.max(self.estimate.get() * PACING_MARGIN)

@@ -169,6 +169,11 @@ impl Probe {
         }
     }
 
+    /// The rate at which a host on time sends an Up, B/s.
+    pub(super) fn sent_rate(&self) -> f64 {
+        self.base * (1.0 + self.step)
+    }
+
     /// Learns the share of the bottleneck from the Up that was delivered at `rate`, and that did
     /// not find more: where there is more, the bottleneck is not full, and shows no share.
     ///
