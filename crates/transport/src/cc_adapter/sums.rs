@@ -162,6 +162,8 @@ impl Sums {
     fn on_sent(&mut self, now: Timestamp, bytes: Bytes) {
         self.flush();
         let stamp = self.flow.on_sent(now, bytes);
+        // quinn's pacer and its window are others than the flow's: what they hold back is not late.
+        self.flow.on_blocked();
         if self.batches.len() == MAX_BATCHES
             && let Some((_, left)) = self.batches.pop_front()
         {
