@@ -307,8 +307,15 @@ async fn look_after(
         Err((code, reason)) => {
             sessions.forget(shared.id);
             // Whether or not it arrives, the session is over.
-            let sent = send_close(&mut send, code, reason);
-            let _ = tokio::time::timeout(LINGER, sent).await;
+            let told = async {
+                send_close(&mut send, code, reason).await?;
+                // An acknowledgement says that the peer's QUIC has it, and not yet that its session
+                // does: that answers with an end of its own (draft-ietf-webtrans-http3-07, "Session
+                // Termination").
+                while recv.read_chunk(usize::MAX, false).await?.is_some() {}
+                Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
+            };
+            let _ = tokio::time::timeout(LINGER, told).await;
             let _ = recv.stop(SESSION_GONE);
         }
     }
@@ -342,5 +349,5 @@ fn abandoned(code: Option<quinn_proto::VarInt>) -> SessionError {
     }
 }
 
-/// How long the connection stays for a peer that does not acknowledge a session's end.
+/// How long the connection stays for a peer that does not answer a session's end.
 const LINGER: Duration = Duration::from_secs(10);

@@ -629,6 +629,42 @@ async fn streams_for_sessions_that_are_not_there_are_bounded() {
     .await;
 }
 
+/// A control stream with the settings of WebTransport, and an answer of status 200.
+const WEBTRANSPORT: &[u8] = &[
+    0, 4, 18, 8, 1, 0x33, 1, 0xab, 0x60, 0x37, 0x42, 1, 0xc0, 0, 0, 0, 0xc6, 0x71, 0x70, 0x6a, 1,
+];
+const OK: &[u8] = &[1, 3, 0, 0, 0xd9];
+
+/// Its QUIC acknowledges the end of a session before its session has read it. A connection that was
+/// closed at once was a lost one for Chromium, now and then.
+#[tokio::test]
+async fn a_connection_stays_until_the_peer_answers_the_end_of_its_last_session() {
+    within_a_minute(async {
+        let pair = Pair::new();
+        let (client, raw) = pair.connect().await;
+        let client = Connection::new(client);
+        let mut control = raw.open_uni().await.unwrap();
+        control.write_all(WEBTRANSPORT).await.unwrap();
+        let url = pair.url("/");
+        let serving = async {
+            let (mut send, recv) = raw.accept_bi().await.unwrap();
+            send.write_all(OK).await.unwrap();
+            (send, recv)
+        };
+        let (session, (mut send, mut recv)) = tokio::join!(client.connect(&*url), serving);
+        session.unwrap().close(7, "done");
+        drop(client);
+        let told = recv.read_to_end(1_000).await.unwrap();
+        assert!(told.ends_with(b"\0\0\0\x07done"), "{told:?}");
+        // Many round trips.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(raw.close_reason(), None);
+        send.finish().unwrap();
+        assert_eq!(code_of_end(&raw).await, 0x100);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_comes_before_the_answer_is_kept() {
     within_a_minute(async {
