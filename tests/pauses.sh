@@ -4,12 +4,15 @@
 #
 # tests/pauses.sh PAUSE PERIOD CONTROLLER...    in ms, as `tests/pauses.sh 50 100 paceline cubic`
 set -euo pipefail
-usage="tests/pauses.sh PAUSE PERIOD CONTROLLER..., times in ms"
-pause=${1:?"$usage"} period=${2:?"$usage"}
+if [ $# -lt 3 ]; then
+    echo "usage: tests/pauses.sh PAUSE PERIOD CONTROLLER..., times in ms" >&2
+    exit 2
+fi
+pause=$1 period=$2
 shift 2
 link="delay 15ms rate 100mbit queue 1bdp" back="delay 15ms" seconds=8
 command -v jq > /dev/null || { echo "error: there is no jq; install it" >&2; exit 2; }
-if ! [ "$pause" -lt "$period" ] 2> /dev/null; then
+if [[ ! "$pause $period" =~ ^[0-9]{1,5}\ [0-9]{1,5}$ ]] || ((10#$pause >= 10#$period)); then
     echo "error: a pause of $pause ms in $period ms: expected a whole number and a larger one" >&2
     exit 2
 fi
@@ -26,14 +29,20 @@ started+=($!)
     > /dev/null < /dev/null &
 started+=($!)
 sleep 1
-ms() { printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)); }
+for program in "${started[@]}"; do
+    kill -0 "$program" 2> /dev/null || {
+        echo "error: UDP port 5381 or 5382 of 127.0.0.1 is taken; end what has it" >&2
+        exit 1
+    }
+done
+ms() { printf '%d.%03d' $((10#$1 / 1000)) $((10#$1 % 1000)); }
 printf '%s, return %s; away for %s of %s ms\n' "$link" "$back" "$pause" "$period"
 for controller in "$@"; do
     "$bin/bench-client" run 127.0.0.1:5382 --cc "$controller" -t $seconds -i 0 -J \
         > "$scratch/result" 2> "$scratch/errors" &
     client=$!
     started+=("$client")
-    while sleep "$(ms $((period - pause)))" && kill -STOP "$client" 2> /dev/null; do
+    while sleep "$(ms $((10#$period - 10#$pause)))" && kill -STOP "$client" 2> /dev/null; do
         sleep "$(ms "$pause")"
         kill -CONT "$client" 2> /dev/null || true
     done

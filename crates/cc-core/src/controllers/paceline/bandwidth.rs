@@ -4,9 +4,9 @@ use crate::parts::windowed_max::WindowedMax;
 use units::Bandwidth;
 
 /// A control variable rather than a filter: it stays where it is until deliveries prove more or a
-/// queue proves less. It is never below the best that two round trips together delivered in this
-/// cycle and the one before, nor more than a quarter above what they would have delivered for a
-/// host that was never late.
+/// queue proves less. It is never below the best that an Up, or two round trips together, delivered
+/// in this cycle and the one before, nor more than a quarter above what they would have delivered
+/// for a host that was never late.
 #[derive(Debug)]
 pub(super) struct Estimate {
     /// B/s; zero in Startup, where [`proven`](Self::proven) stands in for it.
@@ -61,7 +61,8 @@ impl Estimate {
         self.on_time.insert(on_time.min(self.fastest));
     }
 
-    /// An Up delivered `rate` where the flow had less, without a queue.
+    /// An Up delivered `rate` where the flow had less, without a queue, or would have for a host on
+    /// time.
     pub(super) fn raise(&mut self, rate: f64) {
         self.prove(from_f64(rate), from_f64(rate));
         self.set(self.value.max(rate));
