@@ -22,7 +22,8 @@ use web_transport_proto::{ConnectRequest, ConnectResponse};
 /// them.
 ///
 /// When this is dropped, requests that were not taken are rejected; sessions stay. The QUIC
-/// connection is closed with H3_NO_ERROR once all of them are over.
+/// connection is closed with H3_NO_ERROR once all of them are over: by a client at once, by a
+/// server a second later, unless the client has closed it.
 #[derive(Debug)]
 pub struct Connection {
     routes: Arc<Routes>,

@@ -635,8 +635,7 @@ const WEBTRANSPORT: &[u8] = &[
 ];
 const OK: &[u8] = &[1, 3, 0, 0, 0xd9];
 
-/// Its QUIC acknowledges the end of a session before its session has read it. A connection that was
-/// closed at once was a lost one for Chromium, now and then.
+/// Its QUIC acknowledges the end of a session before its session has read it.
 #[tokio::test]
 async fn a_connection_stays_until_the_peer_answers_the_end_of_its_last_session() {
     within_a_minute(async {
@@ -661,6 +660,30 @@ async fn a_connection_stays_until_the_peer_answers_the_end_of_its_last_session()
         assert_eq!(raw.close_reason(), None);
         send.finish().unwrap();
         assert_eq!(code_of_end(&raw).await, 0x100);
+    })
+    .await;
+}
+
+/// Chromium's QUIC answers the end of a session before its session learns of it. A connection that
+/// was closed at once was a lost one for the page, now and then.
+#[tokio::test]
+async fn a_server_leaves_the_end_of_the_connection_to_the_client_for_a_second() {
+    within_a_minute(async {
+        let pair = Pair::new();
+        let (quic, server) = pair.connect().await;
+        let (client, server) = (Connection::new(quic.clone()), Connection::new(server));
+        let url = pair.url("/");
+        let serving = async {
+            let request = server.accept().await.unwrap();
+            request.accept().await.unwrap().close(7, "done");
+            drop(server);
+        };
+        let (session, ()) = tokio::join!(client.connect(&*url), serving);
+        session.unwrap().closed().await;
+        // Many round trips.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(quic.close_reason(), None);
+        assert_eq!(code_of_end(&quic).await, 0x100);
     })
     .await;
 }
