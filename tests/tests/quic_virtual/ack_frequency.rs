@@ -31,7 +31,13 @@ fn a_return_path_of_a_hundredth_does_not_hold_back_the_sender() {
     );
     // CUBIC fills the return queue and goes on by the ACKs that are left (106.8 % when this was
     // written); the others never do.
-    for (cc, percent) in [("cubic", 106), ("bbr1", 130), ("bbr3", 200), ("copa", 150)] {
+    for (cc, percent) in [
+        ("cubic", 106),
+        ("bbr1", 130),
+        ("bbr3", 200),
+        ("copa", 150),
+        ("paceline", 200),
+    ] {
         let (unasked, _) = upload(cc, link, back, 2);
         let (asked, mut pair) = upload(cc, link, back, 10);
         assert!(
