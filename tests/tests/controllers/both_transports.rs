@@ -1,5 +1,5 @@
-//! `bbr3` and `cubic` in real QUIC endpoints and in the small transport, in the same situations:
-//! those of `situations.rs`, and a shallow and a deep queue.
+//! `bbr3`, `cubic` and `paceline` in real QUIC endpoints and in the small transport, in the same
+//! situations: those of `situations.rs`, and a shallow and a deep queue.
 //!
 //! `docs/testing.md` has the figures, and what of the differences is allowed for.
 
@@ -104,7 +104,7 @@ impl Situation {
     }
 
     fn assert_agreement(&self) {
-        for cc in ["bbr3", "cubic"] {
+        for cc in ["bbr3", "cubic", "paceline"] {
             let small = self.mean(|seed| self.small(cc, seed)) * PAYLOAD / MTU;
             let real = self.mean(|seed| self.real(cc, seed));
             let off = real.abs_diff(small) * 1_000 / small;
