@@ -63,7 +63,7 @@ impl Connection {
         tokio::spawn(route(quic.clone(), Arc::clone(&routes)));
         Self {
             routes,
-            link: Arc::new(Link(quic)),
+            link: Arc::new(Link::new(quic)),
         }
     }
 
@@ -137,7 +137,7 @@ impl Connection {
 
     /// The QUIC connection: its statistics, its controller, its addresses.
     pub fn quic(&self) -> &connection::Connection {
-        &self.link.0
+        &self.link.quic
     }
 
     /// Closes the connection with H3_NO_ERROR at once, and all sessions with it: the peer's end

@@ -66,7 +66,7 @@ impl Request {
 
     /// The connection, for its addresses and its controller.
     pub fn connection(&self) -> &Connection {
-        &self.link.0
+        &self.link.quic
     }
 
     /// Answers with status 200: the session is open.

@@ -30,7 +30,7 @@ impl Session {
         sessions: Arc<Sessions>,
         link: Arc<Link>,
     ) -> Self {
-        let shared = Arc::new(Shared::new(stream.0.id(), link.0.clone()));
+        let shared = Arc::new(Shared::new(stream.0.id(), link.quic.clone()));
         sessions.enter(&shared, u64::MAX);
         Self::run(shared, stream, protocol, sessions, link)
     }
@@ -319,11 +319,7 @@ async fn look_after(
             let _ = recv.stop(SESSION_GONE);
         }
     }
-    // The connection is the client's to keep or to close. Its QUIC has the session's end now; a
-    // browser's session learns of it in a task that the connection's end overtakes.
-    if link.0.side().is_server() {
-        let _ = tokio::time::timeout(GRACE, link.0.closed()).await;
-    }
+    link.on_session_ended();
     drop(link);
 }
 
@@ -356,6 +352,3 @@ fn abandoned(code: Option<quinn_proto::VarInt>) -> SessionError {
 
 /// How long the connection stays for a peer that does not answer a session's end.
 const LINGER: Duration = Duration::from_secs(10);
-
-/// How long a server leaves the end of the connection to a client that has answered.
-const GRACE: Duration = Duration::from_secs(1);

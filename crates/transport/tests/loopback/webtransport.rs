@@ -688,6 +688,30 @@ async fn a_server_leaves_the_end_of_the_connection_to_the_client_for_a_second() 
     .await;
 }
 
+/// Not each of its sessions: a client that begins and ends them fast would have a task for each.
+#[tokio::test]
+async fn no_task_of_a_session_that_has_ended_is_left() {
+    within_a_minute(async {
+        let pair = Pair::new();
+        let (client, server) = pair.connections().await;
+        let url = pair.url("/");
+        let tasks = tokio::runtime::Handle::current().metrics();
+        let before = tasks.num_alive_tasks();
+        for _ in 0..100 {
+            let serving = async {
+                let request = server.accept().await.unwrap();
+                request.accept().await.unwrap().close(7, "done");
+            };
+            let (session, ()) = tokio::join!(client.connect(&*url), serving);
+            session.unwrap().closed().await;
+        }
+        // Those of the last few wait for acknowledgements.
+        let after = tasks.num_alive_tasks();
+        assert!(after < before + 50, "{before} tasks, then {after}");
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_comes_before_the_answer_is_kept() {
     within_a_minute(async {
