@@ -28,6 +28,8 @@ mod receiving;
 mod remembered;
 mod reorder_buffer;
 mod resume;
+mod retired_ids;
+mod retirement;
 mod schedule;
 mod send_window;
 mod sending_datagrams;
@@ -63,9 +65,7 @@ pub(crate) use inbound::Reader;
 use inbound::{Held, Inbound};
 use limits::{Limiter, Limits};
 use probe_timer::ProbeTimer;
-use quinn_proto::{
-    Connection, ConnectionEvent, EndpointEvent, Event, StreamEvent, Transmit, VarInt,
-};
+use quinn_proto::{Connection, ConnectionEvent, Event, StreamEvent, Transmit, VarInt};
 pub(crate) use raised_limit::RaisedLimit;
 pub(crate) use remembered::ResumeConfig;
 pub(crate) use schedule::KernelOptions;
@@ -394,10 +394,6 @@ impl ConnectionDriver {
             _ => {}
         }
         Some(event)
-    }
-
-    pub(crate) fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {
-        self.conn.poll_endpoint_events()
     }
 
     /// quinn-proto's connection, for streams, datagrams and closing.

@@ -26,6 +26,7 @@ mod keys;
 mod log;
 mod padding;
 mod parameters;
+mod recent;
 mod requests;
 
 pub(crate) use facts::{Ack, PaddingMark, Received, Sent, Space};

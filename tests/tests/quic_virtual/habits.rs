@@ -42,6 +42,7 @@
 //! | no reading in order after reading without | `driver/inbound.rs` | = |
 //! | streams that wait for room are told at once, last first | `driver/fair_queue.rs` | = |
 //! | what its first packet closes is not drained by a timer | `endpoint/inner.rs` | = |
+//! | an ID goes with the frame that retires it; `Debug` tells of it | `is_retirement` | = |
 //!
 //! 1. `>` instead of `>=` (quinn-rs/quinn#2773): the window itself admits as much, so the byte more
 //!    goes. While it stays, a window may be exceeded by that byte.

@@ -1,8 +1,10 @@
 //! A peer that moves: a new path begins anew, a new port on the old one does not.
 
 use crate::{config, connect};
-use paceline::testing::{Load, Pair, Side};
+use paceline::testing::{ConnectionPlan, Datagram, Load, Pair, Side, World};
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use units::Bytes;
 
@@ -68,4 +70,44 @@ fn every_controller_goes_on_wherever_the_peer_moves() {
             assert!(stats.in_flight <= bound, "{cc} at {address}: {stats:?}");
         }
     }
+}
+
+/// A server that sends to a new address takes another of the client's connection IDs, and retires
+/// the former. Packets with that one are still on their way.
+#[test]
+fn packets_that_the_retirement_of_their_id_has_overtaken_reach_the_connection() {
+    let mut world = World::new(1);
+    let mut link = |text: &str| {
+        let link = text.parse().expect("a link");
+        world.add_link(&link, Duration::from_millis(40))
+    };
+    let plan = ConnectionPlan {
+        there: vec![link("delay 20ms")],
+        back: vec![link("rate 50mbit queue 1bdp"), link("delay 20ms 5ms")],
+        server_load: Some(Load::Endless),
+        ..ConnectionPlan::default()
+    };
+    let ends = world.add_connection(&plan);
+    let arrived = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&arrived);
+    world.watch_datagrams(ends.client, move |datagram| {
+        if matches!(datagram, Datagram::Arrives { .. }) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    world.run_for(Duration::from_secs(2));
+    let before = world.proto_stats(ends.client);
+    for address in [NEW_HOST, NEW_PORT, NEW_HOST] {
+        world.move_client(ends, address.parse().expect("an address"));
+        world.run_for(Duration::from_secs(2));
+    }
+    let after = world.proto_stats(ends.client);
+    let arrived = arrived.load(Ordering::Relaxed);
+    assert!(arrived > 1_000, "{arrived}");
+    assert_eq!(after.udp_rx.datagrams, arrived);
+    let retired = after.frame_rx.retire_connection_id - before.frame_rx.retire_connection_id;
+    assert!(retired >= 3, "{retired}");
+    // Each is replaced in the end.
+    let issued = after.frame_tx.new_connection_id - before.frame_tx.new_connection_id;
+    assert_eq!(issued, retired);
 }

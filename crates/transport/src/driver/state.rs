@@ -12,6 +12,7 @@ use super::probe_timer::ProbeTimer;
 use super::raised_limit::RaisedLimits;
 use super::remembered::{Remembered, ResumeConfig};
 use super::reorder_buffer::ReorderBuffer;
+use super::retired_ids::RetiredIds;
 use super::schedule::{KernelOptions, Schedule};
 use super::send_window::SendWindow;
 #[cfg(feature = "qlog")]
@@ -84,6 +85,7 @@ pub(super) struct Arrivals {
     pub(super) held_back: u64,
     /// How many datagrams quinn-proto has had since it was last asked for events.
     pub(super) unpolled: u32,
+    pub(super) retired_ids: RetiredIds,
 }
 
 /// One connection under our congestion control and pacing.

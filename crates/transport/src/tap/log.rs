@@ -9,6 +9,7 @@ use super::parameters::{
     ACK_DELAY_EXPONENT, DEFAULT_EXPONENT, DEFAULT_MAX_ACK_DELAY, INITIAL_SOURCE_CONNECTION_ID,
     MAX_ACK_DELAY, MAX_EXPONENT, MIN_ACK_DELAY, integer, parameter,
 };
+use super::recent::Recent;
 use crate::lock::{Guard, Lock, Locked, Rank};
 use crate::quinn_proto_habits::MAX_LATE;
 use bytes::BytesMut;
@@ -27,6 +28,8 @@ pub(crate) struct Tap {
     has_received: AtomicBool,
     /// The newest packet of application data that has been authenticated.
     newest_received: AtomicU64,
+    /// Which of the last 128 packets of application data have come.
+    recent: Recent,
     /// Whether quinn-proto has dropped a packet because it came too late.
     has_dropped: AtomicBool,
     /// What protects the headers of 1-RTT packets from the peer.
@@ -146,6 +149,12 @@ impl Tap {
         self.has_dropped.load(Relaxed) && self.has_dropped.swap(false, Relaxed)
     }
 
+    /// Whether a packet of application data may still be on its way that quinn-proto would take,
+    /// although a later one has come.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.recent.has_gaps(self.newest_received())
+    }
+
     /// The header of a packet that has come and that quinn-proto has not had yet.
     pub(crate) fn read_header(&self, head: Head) -> Option<ShortHeader> {
         let cid_len = self.cid_len.load(Relaxed);
@@ -193,6 +202,7 @@ impl Tap {
     /// A packet of application data has been authenticated.
     pub(super) fn on_number(&self, number: u64) {
         let newest = self.newest_received();
+        self.recent.on_number(number, newest);
         if number > newest {
             self.newest_received.store(number, Relaxed);
         } else if newest - number > MAX_LATE {

@@ -35,6 +35,8 @@ pub(super) struct End {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
     pub(super) events: Vec<Event>,
+    /// Of the connection's events for its endpoint.
+    pub(super) told_to_endpoint: Vec<String>,
     /// On their way to this end.
     arriving: VecDeque<Datagram>,
     /// For what leaves this end.
@@ -286,6 +288,7 @@ impl End {
             endpoint: Endpoint::new(Arc::new(endpoint), config.clone(), true, None),
             connection: None,
             events: Vec::new(),
+            told_to_endpoint: Vec::new(),
             arriving: VecDeque::new(),
             filter: Box::new(|_| true),
             peer,
@@ -312,6 +315,7 @@ impl End {
             return;
         };
         while let Some(event) = conn.poll_endpoint_events() {
+            self.told_to_endpoint.push(format!("{event:?}"));
             if let Some(answer) = self.endpoint.handle_event(*handle, event) {
                 conn.handle_event(answer);
             }

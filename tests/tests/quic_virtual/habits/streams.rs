@@ -86,3 +86,32 @@ fn a_server_forgets_a_client_that_closes_at_once_only_when_idle() {
     let conn = pair.server.conn();
     assert!(conn.is_closed() && !conn.is_drained(), "{habit}");
 }
+
+#[test]
+fn a_packet_that_the_frame_retiring_its_id_has_overtaken_is_answered_with_a_reset() {
+    let habit = broken(
+        "an ID is forgotten with the frame that retires it, and the event is told by its name",
+        "quinn_proto_habits.rs, is_retirement",
+    );
+    let mut pair = Pair::connected(unchanged);
+    pair.server.told_to_endpoint.clear();
+    pair.client.write(1_000);
+    pair.flush(Side::Client);
+    let overtaken = pair.intercept(Side::Server);
+    pair.client.conn().local_address_changed();
+    pair.flush(Side::Client);
+    for datagram in pair.intercept(Side::Server) {
+        pair.deliver(Side::Server, &datagram);
+    }
+    let told = &pair.server.told_to_endpoint;
+    let retired = |event: &&String| event.starts_with("EndpointEvent(RetireConnectionId(");
+    assert_eq!(told.iter().filter(retired).count(), 1, "{habit}: {told:?}");
+    let before = pair.server.conn().stats().udp_rx.datagrams;
+    assert!(pair.intercept(Side::Client).is_empty());
+    for datagram in &overtaken {
+        pair.deliver(Side::Server, datagram);
+    }
+    let after = pair.server.conn().stats().udp_rx.datagrams;
+    let resets = pair.intercept(Side::Client).len();
+    assert_eq!((after, resets), (before, overtaken.len()), "{habit}");
+}
