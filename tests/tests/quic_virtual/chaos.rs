@@ -9,6 +9,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod early;
+mod endpoint;
 mod frames;
 mod hello;
 mod hostile;
@@ -22,8 +23,8 @@ use hostile::Judge;
 use mangling::Mangling;
 use paceline::testing::{Simulation, plaintext_suite};
 use paceline::{
-    ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, RecvStream, SendStream,
-    ServerConfig, TransportConfig, VarInt, tls,
+    ClientConfig, Connection, ConnectionError, Endpoint, RecvStream, SendStream, ServerConfig,
+    TransportConfig, VarInt, tls,
 };
 use rustls::SupportedCipherSuite;
 use rustls::crypto::aws_lc_rs::cipher_suite;
@@ -129,8 +130,7 @@ fn run(seed: u64) -> Ends {
             let config = server_config(&certificate, &mut rng);
             let at = address(&format!("10.0.0.{}:443", number + 1));
             let socket = Mangling::bind(at, Rng::derive(seed, 100 + number));
-            let endpoint = Endpoint::with_socket(EndpointConfig::default(), Some(config), socket);
-            let endpoint = endpoint.unwrap();
+            let endpoint = endpoint::bind(Some(config), socket);
             let own = Rng::derive(seed, 200 + number);
             tokio::spawn(serve(endpoint.clone(), judge.clone(), own));
             servers.push(endpoint);
@@ -341,7 +341,7 @@ async fn client(
     mut rng: Rng,
 ) -> String {
     let socket = Mangling::bind(address("0.0.0.0:0"), Rng::derive(rng.next_u64(), 0));
-    let endpoint = Endpoint::with_socket(EndpointConfig::default(), None, socket).unwrap();
+    let endpoint = endpoint::bind(None, socket);
     let trapped = trap.map(|trap| {
         let visit = visit(endpoint.clone(), config.clone(), trap, judge.clone());
         tokio::spawn(timeout(Duration::from_secs(60), visit))

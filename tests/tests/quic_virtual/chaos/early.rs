@@ -1,6 +1,7 @@
 //! Peers that begin a handshake as anybody does, and send Handshake packets of their own in place
 //! of its rest: an endpoint as it is, whose socket takes its connections over.
 
+use super::endpoint;
 use super::frames::{
     ACK, CRYPTO, CRYPTO_BUFFER_EXCEEDED, CRYPTO_ERROR, DATAGRAM, FRAME_ENCODING_ERROR, Frames,
     Grammar, HANDSHAKE_DONE, LENGTH, MAX_DATA, NEW_CONNECTION_ID, PATH_CHALLENGE,
@@ -9,9 +10,7 @@ use super::frames::{
 use super::hostile::{Judge, client_config};
 use super::one_server::{SERVER, Server, fetch, simulation};
 use paceline::testing::{Simulation, plaintext_suite};
-use paceline::{
-    ArrivedDatagrams, DatagramBatch, DatagramSocket, Endpoint, EndpointConfig, Side, tls,
-};
+use paceline::{ArrivedDatagrams, DatagramBatch, DatagramSocket, Endpoint, Side, tls};
 use quinn_proto::{FixedLengthConnectionIdParser, PartialDecode};
 use std::collections::BTreeMap;
 use std::io;
@@ -166,7 +165,7 @@ pub(super) async fn server(
     let (socket, mut taken) = Early::bind(address, Side::Server);
     let tls = certificate.server().suites(&[plaintext_suite()]);
     let (config, shared) = (tls.config().unwrap(), Arc::clone(&socket) as _);
-    let endpoint = Endpoint::with_socket(EndpointConfig::default(), Some(config), shared).unwrap();
+    let endpoint = endpoint::bind(Some(config), shared);
     judge.permit(address, &[]);
     tokio::spawn(async move {
         while let Some(incoming) = endpoint.accept().await {
@@ -214,7 +213,7 @@ impl Client {
     async fn begin(server: SocketAddr) -> Option<(Self, Peer)> {
         let (socket, mut taken) = Early::bind("0.0.0.0:0".parse().unwrap(), Side::Client);
         let shared = Arc::clone(&socket) as _;
-        let endpoint = Endpoint::with_socket(EndpointConfig::default(), None, shared).unwrap();
+        let endpoint = endpoint::bind(None, shared);
         let connecting = endpoint.connect_with(client_config(), server, "server.test");
         tokio::spawn(connecting.unwrap());
         let peer = timeout(Duration::from_secs(20), taken.recv()).await;

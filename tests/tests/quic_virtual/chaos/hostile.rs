@@ -1,12 +1,13 @@
 //! Peers that finish the handshake as anybody does, and from then on send what they please: an
 //! endpoint as it is, whose socket takes its connections over.
 
+use super::endpoint;
 use super::frames::{Frames, Grammar};
 use super::hello;
 use paceline::testing::{Simulation, plaintext_suite};
 use paceline::{
-    ArrivedDatagrams, ClientConfig, ConnectionError, DatagramBatch, DatagramSocket, Endpoint,
-    EndpointConfig, ServerConfig, Side, tls,
+    ArrivedDatagrams, ClientConfig, ConnectionError, DatagramBatch, DatagramSocket, ServerConfig,
+    Side, tls,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -205,8 +206,7 @@ pub(super) async fn client(servers: Vec<SocketAddr>, judge: Judge, mut rng: Rng)
         }
         let socket = Takeover::bind("0.0.0.0:0".parse().unwrap());
         let own_address = socket.local_addr().unwrap();
-        let config = EndpointConfig::default();
-        let endpoint = Endpoint::with_socket(config, None, Arc::clone(&socket) as _).unwrap();
+        let endpoint = endpoint::bind(None, Arc::clone(&socket) as _);
         let connecting = endpoint.connect_with(client_config(), server, "server.test");
         let connecting = timeout(Duration::from_secs(20), connecting.unwrap()).await;
         let Ok(Ok(connection)) = connecting else {
@@ -229,7 +229,7 @@ pub(super) async fn server(
     let config = certificate.server().suites(&[plaintext_suite()]).config();
     let config: ServerConfig = config.unwrap();
     let taken = Arc::clone(&socket) as _;
-    let endpoint = Endpoint::with_socket(EndpointConfig::default(), Some(config), taken).unwrap();
+    let endpoint = endpoint::bind(Some(config), taken);
     judge.permit(address, &[]);
     while let Some(incoming) = endpoint.accept().await {
         let (judge, socket) = (judge.clone(), Arc::clone(&socket));

@@ -1,12 +1,12 @@
 //! An honest server, an honest client, and a hostile one, on a good path.
 
+use super::endpoint;
 use super::frames::CRYPTO_ERROR;
 use super::hostile::{Takeover, client_config};
 use super::{address, answer, suites};
 use paceline::testing::Simulation;
 use paceline::{
-    Connection, ConnectionError, DatagramSocket, Endpoint, EndpointConfig, TransportConfig, VarInt,
-    tls,
+    Connection, ConnectionError, DatagramSocket, Endpoint, TransportConfig, VarInt, tls,
 };
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ impl Hostile {
     pub(super) async fn connect() -> Option<Self> {
         let socket = Takeover::bind(address("0.0.0.0:0"));
         let taken = Arc::clone(&socket) as _;
-        let endpoint = Endpoint::with_socket(EndpointConfig::default(), None, taken).ok()?;
+        let endpoint = endpoint::bind(None, taken);
         let server = SERVER.parse().unwrap();
         let connecting = endpoint.connect_with(client_config(), server, "server.test");
         let connection = connecting.ok()?.await.ok()?;
