@@ -39,6 +39,7 @@ mod streams;
 #[cfg(feature = "qlog")]
 mod trace;
 mod transmit_pacing;
+mod unreadable;
 mod unvalidated;
 mod window_size;
 mod windows;

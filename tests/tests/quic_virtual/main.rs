@@ -16,6 +16,7 @@ mod facts;
 mod giving_up;
 mod habits;
 mod kernel_pacing;
+mod key_update;
 mod l4s;
 mod limits;
 mod live;

@@ -136,7 +136,9 @@ impl ConnectionDriver {
         self.arrivals.unpolled += 1;
         #[cfg(feature = "qlog")]
         self.trace.iter_mut().for_each(Trace::on_received);
+        let authenticated = self.congestion.tap().authenticated();
         self.handle_event_of(now, came_at, event);
+        self.note_authenticated(clock::timestamp(now), authenticated);
         self.raise_stream_limits();
     }
 }

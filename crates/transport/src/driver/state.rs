@@ -86,6 +86,9 @@ pub(super) struct Arrivals {
     /// How many datagrams quinn-proto has had since it was last asked for events.
     pub(super) unpolled: u32,
     pub(super) retired_ids: RetiredIds,
+    /// How many datagrams no key could read since one was read, and when they were last answered.
+    pub(super) unreadable: u32,
+    pub(super) answered_unreadable: Option<Timestamp>,
 }
 
 /// One connection under our congestion control and pacing.

@@ -183,6 +183,7 @@ impl Session for TappedSession {
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
         let keys = self.session.next_1rtt_keys()?;
+        self.tap.on_next_keys();
         Some(self.tapped_pair(keys, Space::Data))
     }
 

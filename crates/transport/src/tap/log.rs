@@ -28,6 +28,10 @@ pub(crate) struct Tap {
     has_received: AtomicBool,
     /// The newest packet of application data that has been authenticated.
     newest_received: AtomicU64,
+    /// How many of them have been.
+    authenticated: AtomicU64,
+    /// How many pairs of 1-RTT keys there have been after the first.
+    next_keys: AtomicU64,
     /// Which of the last 128 packets of application data have come.
     recent: Recent,
     /// Whether quinn-proto has dropped a packet because it came too late.
@@ -149,6 +153,17 @@ impl Tap {
         self.has_dropped.load(Relaxed) && self.has_dropped.swap(false, Relaxed)
     }
 
+    /// How many packets of application data have been authenticated, duplicates included.
+    pub(crate) fn authenticated(&self) -> u64 {
+        self.authenticated.load(Relaxed)
+    }
+
+    /// Whether the keys of application data are not the first ones any more.
+    pub(crate) fn has_updated_keys(&self) -> bool {
+        // Those of the next update are made in advance.
+        self.next_keys.load(Relaxed) > 1
+    }
+
     /// Whether a packet of application data may still be on its way that quinn-proto would take,
     /// although a later one has come.
     pub(crate) fn has_gaps(&self) -> bool {
@@ -201,6 +216,7 @@ impl Tap {
 
     /// A packet of application data has been authenticated.
     pub(super) fn on_number(&self, number: u64) {
+        self.authenticated.store(self.authenticated() + 1, Relaxed);
         let newest = self.newest_received();
         self.recent.on_number(number, newest);
         if number > newest {
@@ -208,6 +224,10 @@ impl Tap {
         } else if newest - number > MAX_LATE {
             self.has_dropped.store(true, Relaxed);
         }
+    }
+
+    pub(super) fn on_next_keys(&self) {
+        self.next_keys.fetch_add(1, Relaxed);
     }
 
     /// Reads ACK frames. What is to be changed in the payload before quinn-proto reads it.
