@@ -18,7 +18,7 @@ impl ConnectionDriver {
         if tap.authenticated() != authenticated_before {
             self.arrivals.unreadable = 0;
         } else if tap.has_updated_keys() {
-            self.arrivals.unreadable += 1;
+            self.arrivals.unreadable = self.arrivals.unreadable.saturating_add(1);
             self.answer_unreadable(now);
         }
     }

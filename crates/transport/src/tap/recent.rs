@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Those of the last 128 numbers that have come, the newest in the lowest bit. quinn-proto drops
-/// what is older ([`MAX_LATE`](crate::quinn_proto_habits::MAX_LATE)).
+/// Those of the last 128 numbers that have come, the newest in the lowest bit. Of older ones
+/// quinn-proto takes the next alone ([`MAX_LATE`](crate::quinn_proto_habits::MAX_LATE)).
 ///
 /// The thread that holds the connection reads and writes it, nobody else.
 #[derive(Debug, Default)]
