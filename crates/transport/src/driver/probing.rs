@@ -9,9 +9,17 @@
 use super::state::ConnectionDriver;
 use crate::cc_adapter::probe_timeout;
 use crate::clock;
+use std::time::Duration;
 use units::{Bytes, Timestamp};
 
 impl ConnectionDriver {
+    /// Without backoff.
+    pub(super) fn probe_timeout(&self) -> Duration {
+        let congestion = self.congestion.lock();
+        let path = congestion.path_state();
+        probe_timeout(&path, self.conn.rtt(), congestion.max_ack_delay)
+    }
+
     /// When the path is probed next, if that is the driver's business.
     pub(super) fn next_probe(&self) -> Option<Timestamp> {
         // Before the lock, which most connections do not need for it.
@@ -53,10 +61,9 @@ impl ConnectionDriver {
             // What is missing counts as lost soon, and then leaves again, with the ACK.
             return;
         }
-        let rtt = self.conn.rtt();
+        let (rtt, timeout) = (self.conn.rtt(), self.probe_timeout());
         let congestion = self.congestion.lock();
         let path = congestion.path_state();
-        let timeout = probe_timeout(&path, rtt, congestion.max_ack_delay);
         // By the shortest round trip, as ACKs that have waited make smoothed ones of seconds.
         let shortest = path.min_rtt.unwrap_or(rtt) * 2 + congestion.max_ack_delay;
         drop(congestion);

@@ -11,11 +11,9 @@
 
 use super::retired_ids::RetiredIds;
 use super::state::ConnectionDriver;
-use crate::cc_adapter::probe_timeout;
 use crate::clock;
 use crate::quinn_proto_habits::is_retirement;
 use quinn_proto::EndpointEvent;
-use std::time::Duration;
 
 impl ConnectionDriver {
     /// The next event for quinn-proto's endpoint.
@@ -23,9 +21,8 @@ impl ConnectionDriver {
         let now = clock::timestamp(self.now);
         while let Some(event) = self.conn.poll_endpoint_events() {
             if is_retirement(&event) && self.congestion.tap().has_gaps() {
-                self.arrivals
-                    .retired_ids
-                    .push(now + self.longest_delay(), event);
+                let due = now + self.probe_timeout() * 3;
+                self.arrivals.retired_ids.push(due, event);
                 continue;
             }
             if event.is_drained() {
@@ -35,12 +32,5 @@ impl ConnectionDriver {
             return Some(event);
         }
         self.arrivals.retired_ids.pop(now)
-    }
-
-    /// How long a packet may be on its way after a later one has come.
-    fn longest_delay(&self) -> Duration {
-        let congestion = self.congestion.lock();
-        let path = congestion.path_state();
-        probe_timeout(&path, self.conn.rtt(), congestion.max_ack_delay) * 3
     }
 }

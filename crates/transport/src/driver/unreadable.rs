@@ -7,7 +7,6 @@
 //! times out. So such packets are answered with a PING.
 
 use super::state::ConnectionDriver;
-use crate::cc_adapter::probe_timeout;
 use units::{Bytes, Timestamp};
 
 impl ConnectionDriver {
@@ -28,12 +27,8 @@ impl ConnectionDriver {
         if self.arrivals.unreadable < ANSWERED || self.conn.is_closed() {
             return;
         }
-        let congestion = self.congestion.lock();
-        let path = congestion.path_state();
-        let timeout = probe_timeout(&path, self.conn.rtt(), congestion.max_ack_delay);
-        drop(congestion);
-        let last = self.arrivals.answered_unreadable;
-        if path.inflight == Bytes::ZERO && last.is_none_or(|last| last + timeout <= now) {
+        let (last, timeout) = (self.arrivals.answered_unreadable, self.probe_timeout());
+        if self.in_flight() == Bytes::ZERO && last.is_none_or(|last| last + timeout <= now) {
             self.arrivals.answered_unreadable = Some(now);
             self.conn.ping();
         }
