@@ -32,6 +32,7 @@
 //! | what a key leaves of a payload is what is read | `tap/ecn.rs` | = |
 //! | duplicates are decrypted, and their frames not counted | `driver/control.rs` | = |
 //! | a packet that 129 have overtaken is dropped | `MAX_LATE` | = |
+//! | the next keys are asked for after the handshake and at updates | `tap/log.rs` | = |
 //! | **Forgetting** (`forgetting.rs`) | | |
 //! | a local key goes with the packets of its space | `tap/keys.rs` | 7 |
 //! | 0-RTT: forgotten when it is asked, and not accepted | `tap/keys.rs` | = |

@@ -688,6 +688,26 @@ async fn a_server_leaves_the_end_of_the_connection_to_the_client_for_a_second() 
     .await;
 }
 
+#[tokio::test]
+async fn a_server_that_is_dropped_outside_of_a_runtime_ends_the_connection() {
+    within_a_minute(async {
+        let pair = Pair::new();
+        let (quic, server) = pair.connect().await;
+        let (client, server) = (Connection::new(quic.clone()), Connection::new(server));
+        let url = pair.url("/");
+        let serving = async {
+            let request = server.accept().await.unwrap();
+            request.accept().await.unwrap().close(7, "done");
+        };
+        let (session, ()) = tokio::join!(client.connect(&*url), serving);
+        session.unwrap().closed().await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        std::thread::spawn(move || drop(server)).join().unwrap();
+        assert_eq!(code_of_end(&quic).await, 0x100);
+    })
+    .await;
+}
+
 /// Not each of its sessions: a client that begins and ends them fast would have a task for each.
 #[tokio::test]
 async fn no_task_of_a_session_that_has_ended_is_left() {

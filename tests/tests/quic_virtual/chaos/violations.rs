@@ -319,6 +319,8 @@ fn what_is_allowed_ends_nothing() {
         frame(MAX_STREAM_DATA, &[0, 0], &[]),
         frame(DATAGRAM, &[900], &[7; 900]),
         vec![PADDING; 1_000],
+        // More than wait for their time.
+        frame(RETIRE_CONNECTION_ID, &[0], &[]).repeat(400),
     ];
     let found = answered(move |hostile| async move {
         for frames in allowed {

@@ -168,3 +168,22 @@ fn a_packet_that_129_have_overtaken_is_dropped() {
 }
 
 const PING: u8 = 0x01;
+
+#[test]
+fn the_keys_of_an_update_are_made_before_it() {
+    let habit = broken(
+        "a session is asked for the next keys after the handshake and at each update",
+        "tap/log.rs, has_updated_keys",
+    );
+    let mut pair = Pair::new(unchanged);
+    pair.run_for(Duration::from_secs(1));
+    let asked = |pair: &Pair| {
+        [&pair.client, &pair.server]
+            .map(|end| count(&end.recorder.seen(), |seen| *seen == Seen::NextKeys))
+    };
+    assert_eq!(asked(&pair), [1, 1], "{habit}");
+    pair.client.conn().force_key_update();
+    pair.client.write(1_000);
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!(asked(&pair), [2, 2], "{habit}");
+}

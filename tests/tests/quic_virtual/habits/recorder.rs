@@ -53,6 +53,8 @@ pub(super) enum Seen {
     },
     /// The key that protects packets of this space is gone.
     Dropped(Space),
+    /// The session was asked for the keys of another update.
+    NextKeys,
     EarlyDataAccepted(Option<bool>),
     RetryIsValid(bool),
     /// A call of `poll_transmit` has returned.
@@ -310,6 +312,7 @@ impl Session for RecordedSession {
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
         let keys = self.session.next_1rtt_keys()?;
+        self.recorder.note(Seen::NextKeys);
         Some(self.pair(keys, Space::Data))
     }
 
