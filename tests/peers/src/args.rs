@@ -54,6 +54,10 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1.0, value_name = "FACTOR", value_parser = scale)]
     pub(crate) scale: f64,
 
+    /// Samples every process with Linux's `perf`, and shows whose code its CPU time was in
+    #[arg(long)]
+    pub(crate) profile: bool,
+
     /// Writes every round of every row
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -118,9 +122,10 @@ fn scale(word: &str) -> Result<f64, String> {
 
 const EXAMPLES: &str = "\
 Examples:
-  peers                                      the whole table, in about 15 minutes
+  peers                                      the whole table, in 6 to 15 minutes
   peers --before ../before/target/release/peers    with the commit before beside
   peers --rows bulk --mtu 1452 --only paceline,quinn
+  peers --rows bulk --mtu 8952 --scale 4 --profile   where the CPU time goes
   peers --rounds 1 --scale 0.02              whether everything works";
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod child;
 mod client;
 mod machine;
 mod parent;
+mod profile;
 mod protocol;
 mod report;
 mod rows;

@@ -2,9 +2,10 @@
 
 use crate::args::Args;
 use crate::machine::Usage;
+use crate::profile::{self, Recording, Samples};
 use crate::protocol::{Assignment, GO, Job, Latency, Message, Role, SAMPLE, Work};
 use crate::report::{Outcome, Played, Report};
-use crate::rows::{Row, rows};
+use crate::rows::{Row, Side, rows};
 use crate::settings::{Congestion, NAME, Settings};
 use crate::stack::Name;
 use crate::{Result, child, machine, table};
@@ -27,6 +28,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 async fn play_all(args: &Args) -> Result<ExitCode> {
+    if args.profile {
+        profile::is_possible()?;
+    }
     let certificate = SelfSigned::generate([NAME])?;
     let mut report = Report::new(args);
     write!(io::stdout(), "{}", table::head(&report))?;
@@ -36,6 +40,7 @@ async fn play_all(args: &Args) -> Result<ExitCode> {
             before: args.before.as_deref(),
             certificate: &certificate,
             row: &row,
+            is_profiled: args.profile,
         };
         let played = stage
             .play(&args.stacks(row.congestion, row.mtu), args.rounds)
@@ -73,7 +78,7 @@ pub(crate) struct Round {
 }
 
 /// By a process, in one round.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Used {
     /// Seconds, user and system.
     #[serde(rename = "cpu_seconds")]
@@ -81,6 +86,9 @@ pub(crate) struct Used {
     /// Bytes that are resident now and were not before.
     #[serde(rename = "resident_bytes_grown")]
     pub(crate) grown: f64,
+    /// From its start to its end, if it was profiled.
+    #[serde(skip_serializing_if = "Samples::is_empty")]
+    pub(crate) samples: Samples,
 }
 
 impl Used {
@@ -88,6 +96,7 @@ impl Used {
         Self {
             cpu: (after.cpu - before.cpu).as_secs_f64(),
             grown: after.resident as f64 - before.resident as f64,
+            samples: Samples::new(),
         }
     }
 }
@@ -112,6 +121,13 @@ impl Round {
         self.amount / self.seconds
     }
 
+    pub(crate) fn used(&self, side: Side) -> &Used {
+        match side {
+            Side::Server => &self.server,
+            Side::Client => &self.client,
+        }
+    }
+
     /// Whether the machine was all but ours.
     pub(crate) fn is_quiet(&self) -> bool {
         self.foreign_cpus <= 0.15
@@ -125,6 +141,7 @@ struct Stage<'a> {
     before: Option<&'a Path>,
     certificate: &'a SelfSigned,
     row: &'a Row,
+    is_profiled: bool,
 }
 
 impl Stage<'_> {
@@ -161,11 +178,13 @@ impl Stage<'_> {
         let mut server = self.start(stack, Role::Server { key, welcome }).await?;
         let outcome = timeout(LIMIT, self.meet(&mut server, stack, job)).await;
         let outcome = outcome.unwrap_or_else(|_| Err(format!("not done after {LIMIT:?}").into()));
-        let last_words = server.end().await;
-        outcome.map_err(|error| match last_words.as_str() {
+        let (last_words, samples) = server.end().await;
+        let mut round = outcome.map_err(|error| match last_words.as_str() {
             "" => error,
             words => format!("{error}; the server said: {words}").into(),
-        })
+        })?;
+        round.server.samples = samples?;
+        Ok(round)
     }
 
     async fn meet(&self, server: &mut Child, stack: Name, job: Job) -> Result<Round> {
@@ -174,11 +193,13 @@ impl Stage<'_> {
         };
         let mut client = self.start(stack, Role::Client { port, job }).await?;
         let outcome = measure(server, &mut client).await;
-        let last_words = client.end().await;
-        outcome.map_err(|error| match last_words.as_str() {
+        let (last_words, samples) = client.end().await;
+        let mut round = outcome.map_err(|error| match last_words.as_str() {
             "" => error,
             words => format!("{error}; the client said: {words}").into(),
-        })
+        })?;
+        round.client.samples = samples?;
+        Ok(round)
     }
 
     async fn start(&self, stack: Name, role: Role) -> Result<Child> {
@@ -198,7 +219,8 @@ impl Stage<'_> {
             certificate: self.certificate.cert.to_vec(),
             role,
         };
-        let child = Child::start(program, &assignment).await;
+        let recording = self.is_profiled.then(Recording::new);
+        let child = Child::start(program, &assignment, recording).await;
         child.map_err(|error| format!("{}: {error}", program.display()).into())
     }
 }
@@ -232,14 +254,24 @@ async fn hear_either(client: &mut Child, server: &mut Child) -> Result<Message> 
 
 /// A process that is killed when this is dropped.
 struct Child {
+    /// `perf`, whose child it is, if it is profiled.
     process: tokio::process::Child,
     orders: ChildStdin,
     messages: Lines<BufReader<ChildStdout>>,
+    recording: Option<Recording>,
 }
 
 impl Child {
-    async fn start(program: &Path, assignment: &Assignment) -> Result<Self> {
-        let mut process = Command::new(program)
+    async fn start(
+        program: &Path,
+        assignment: &Assignment,
+        recording: Option<Recording>,
+    ) -> Result<Self> {
+        let mut command: Command = match &recording {
+            Some(recording) => recording.command(program).into(),
+            None => Command::new(program),
+        };
+        let mut process = command
             .arg(child::ARGUMENT)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -252,6 +284,7 @@ impl Child {
             process,
             orders,
             messages: BufReader::new(messages).lines(),
+            recording,
         };
         child.tell(&serde_json::to_string(assignment)?).await?;
         Ok(child)
@@ -281,17 +314,30 @@ impl Child {
         }
     }
 
-    /// Ends it, and returns the last line that it wrote to standard error.
-    async fn end(mut self) -> String {
+    /// Ends it, and returns the last line that it wrote to standard error, and its samples.
+    async fn end(self) -> (String, Result<Samples>) {
+        let Self {
+            mut process,
+            orders,
+            recording,
+            ..
+        } = self;
+        // Without orders it ends by itself, and `perf` after it.
+        drop(orders);
+        if recording.is_some() {
+            let _ = timeout(LIMIT, process.wait()).await;
+        }
         // It may have ended by itself.
-        let _ = self.process.kill().await;
-        let errors = self.process.stderr.take().expect("it is piped");
+        let _ = process.kill().await;
+        let errors = process.stderr.take().expect("it is piped");
         let mut text = Vec::new();
         // A pipe holds 64 KiB, and nobody writes any more.
         let _ = errors.take(1 << 16).read_to_end(&mut text).await;
         let text = String::from_utf8_lossy(&text);
         let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
-        line.unwrap_or_default().chars().take(200).collect()
+        let last_words = line.unwrap_or_default().chars().take(200).collect();
+        let samples = recording.map_or_else(|| Ok(Samples::new()), |file| file.samples());
+        (last_words, samples)
     }
 }
 

@@ -4,7 +4,8 @@ use crate::Error;
 use crate::args::Args;
 use crate::machine;
 use crate::parent::Round;
-use crate::rows::{Figure, Row};
+use crate::profile::Samples;
+use crate::rows::{Figure, Row, Side};
 use crate::settings::{Congestion, Settings};
 use crate::stack::Name;
 use serde::Serialize;
@@ -126,6 +127,17 @@ impl Played {
             Outcome::Measured(_) => None,
             Outcome::Failed(reason) => Some(reason.as_str()),
         })
+    }
+
+    /// Of one side, in all rounds that were measured.
+    pub(crate) fn samples(&self, side: Side) -> Samples {
+        let mut sum = Samples::new();
+        for round in self.measured() {
+            for (&code, count) in &round.used(side).samples {
+                *sum.entry(code).or_default() += count;
+            }
+        }
+        sum
     }
 
     /// Over the rounds that were measured; the upper of two.

@@ -48,6 +48,15 @@ pub(crate) struct Figure {
     pub(crate) is_more_better: bool,
     pub(crate) decimals: usize,
     pub(crate) of: fn(&Round) -> f64,
+    /// Whose CPU time it is, if it is CPU time.
+    pub(crate) side: Option<Side>,
+}
+
+/// One of the two processes of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Server,
+    Client,
 }
 
 impl Figure {
@@ -198,6 +207,7 @@ const fn more(
         is_more_better: true,
         decimals,
         of,
+        side: None,
     }
 }
 
@@ -213,30 +223,61 @@ const fn less(
         is_more_better: false,
         decimals,
         of,
+        side: None,
     }
 }
 
-const fn sending(of: fn(&Round) -> f64) -> Figure {
-    less("send s/GB", "sender_cpu_seconds_per_gigabyte", 3, of)
+/// CPU time of one side for each byte, handshake or request.
+const fn cpu(
+    head: &'static str,
+    key: &'static str,
+    decimals: usize,
+    side: Side,
+    of: fn(&Round) -> f64,
+) -> Figure {
+    Figure {
+        side: Some(side),
+        ..less(head, key, decimals, of)
+    }
 }
 
-const fn receiving(of: fn(&Round) -> f64) -> Figure {
-    less("recv s/GB", "receiver_cpu_seconds_per_gigabyte", 3, of)
+const fn sending(side: Side) -> Figure {
+    let of = per_gigabyte(side);
+    cpu("send s/GB", "sender_cpu_seconds_per_gigabyte", 3, side, of)
+}
+
+const fn receiving(side: Side) -> Figure {
+    let of = per_gigabyte(side);
+    cpu(
+        "recv s/GB",
+        "receiver_cpu_seconds_per_gigabyte",
+        3,
+        side,
+        of,
+    )
+}
+
+const fn per_gigabyte(side: Side) -> fn(&Round) -> f64 {
+    match side {
+        Side::Server => |round| round.server.cpu / round.amount * 1e9,
+        Side::Client => |round| round.client.cpu / round.amount * 1e9,
+    }
+}
+
+/// Microseconds for each request or handshake.
+const fn micros(head: &'static str, key: &'static str, decimals: usize, side: Side) -> Figure {
+    let of: fn(&Round) -> f64 = match side {
+        Side::Server => |round| round.server.cpu / round.amount * 1e6,
+        Side::Client => |round| round.client.cpu / round.amount * 1e6,
+    };
+    cpu(head, key, decimals, side, of)
 }
 
 const RATE: Figure = more("Gbit/s", "gigabits_per_second", 2, |round| {
     round.per_second() * 8.0 / 1e9
 });
-const DOWNLOAD: &[Figure] = &[
-    RATE,
-    sending(server_per_gigabyte),
-    receiving(client_per_gigabyte),
-];
-const UPLOAD: &[Figure] = &[
-    RATE,
-    sending(client_per_gigabyte),
-    receiving(server_per_gigabyte),
-];
+const DOWNLOAD: &[Figure] = &[RATE, sending(Side::Server), receiving(Side::Client)];
+const UPLOAD: &[Figure] = &[RATE, sending(Side::Client), receiving(Side::Server)];
 const PING: &[Figure] = &[
     less("p50", "p50_microseconds", 1, |round| {
         round.latency.map_or(f64::NAN, |l| l.p50 as f64 / 1e3)
@@ -244,29 +285,29 @@ const PING: &[Figure] = &[
     less("p99", "p99_microseconds", 1, |round| {
         round.latency.map_or(f64::NAN, |l| l.p99 as f64 / 1e3)
     }),
-    less(
+    micros(
         "server CPU",
         "server_cpu_microseconds_per_request",
         1,
-        server_micros,
+        Side::Server,
     ),
-    less(
+    micros(
         "client CPU",
         "client_cpu_microseconds_per_request",
         1,
-        client_micros,
+        Side::Client,
     ),
 ];
 const SHAKING: &[Figure] = &[
     more("per second", "handshakes_per_second", 0, Round::per_second),
-    less("server", "server_cpu_microseconds", 0, server_micros),
-    less("client", "client_cpu_microseconds", 0, client_micros),
+    micros("server", "server_cpu_microseconds", 0, Side::Server),
+    micros("client", "client_cpu_microseconds", 0, Side::Client),
 ];
 const MANY: &[Figure] = &[
     RATE,
     more("Jain's", "jains_index", 3, |round| jain(&round.shares)),
-    sending(server_per_gigabyte),
-    receiving(client_per_gigabyte),
+    sending(Side::Server),
+    receiving(Side::Client),
 ];
 const IDLE: &[Figure] = &[
     less("server", "server_kibibytes_per_connection", 2, |round| {
@@ -276,22 +317,6 @@ const IDLE: &[Figure] = &[
         round.client.grown / 1_024.0 / round.amount
     }),
 ];
-
-fn server_per_gigabyte(round: &Round) -> f64 {
-    round.server.cpu / round.amount * 1e9
-}
-
-fn client_per_gigabyte(round: &Round) -> f64 {
-    round.client.cpu / round.amount * 1e9
-}
-
-fn server_micros(round: &Round) -> f64 {
-    round.server.cpu / round.amount * 1e6
-}
-
-fn client_micros(round: &Round) -> f64 {
-    round.client.cpu / round.amount * 1e6
-}
 
 /// Jain's fairness index: 1 when all shares are equal, 1/n when one has everything.
 fn jain(shares: &[u64]) -> f64 {

@@ -1,5 +1,6 @@
 //! The table, in 80 columns.
 
+use crate::profile::Code;
 use crate::report::{Played, Report, leads, median};
 use crate::rows::{Figure, Row};
 use std::fmt::Write;
@@ -33,12 +34,44 @@ pub(crate) fn row(row: &Row, stacks: &[Played]) -> String {
     for peer in stacks.iter().skip(1) {
         text += &lead_line(row, stacks, peer);
     }
+    for figure in row.figures {
+        text += &profile(figure, stacks).unwrap_or_default();
+    }
     for played in stacks {
         for reason in played.failures() {
             let _ = writeln!(text, "{:<STACK$}failed: {reason}", played.stack);
         }
     }
     text
+}
+
+/// Whose code the CPU time of a figure was in: its median, divided as the samples of all rounds
+/// are. `None` without samples.
+fn profile(figure: &Figure, stacks: &[Played]) -> Option<String> {
+    let side = figure.side?;
+    let mut text = format!("{:<CODE$}", figure.head);
+    let mut columns = Vec::new();
+    for played in stacks {
+        let samples = played.samples(side);
+        let all: u64 = samples.values().sum();
+        let Some(median) = played.median(figure).filter(|_| all > 0) else {
+            continue;
+        };
+        let _ = write!(text, "{:>FIGURE$}", played.stack.to_string());
+        columns.push((samples, median / all as f64));
+    }
+    if columns.is_empty() {
+        return None;
+    }
+    let decimals = figure.decimals + 1;
+    for code in Code::ALL {
+        let _ = write!(text, "\n  {:<1$}", code.title(), CODE - 2);
+        for (samples, each) in &columns {
+            let count = samples.get(&code).copied().unwrap_or_default();
+            let _ = write!(text, "{:>FIGURE$.decimals$}", count as f64 * each);
+        }
+    }
+    Some(text + "\n")
 }
 
 fn line(row: &Row, played: &Played) -> String {
@@ -105,6 +138,7 @@ pub(crate) fn behind(report: &Report) -> String {
     }
 }
 
+const CODE: usize = 16;
 const STACK: usize = 11;
 const FIGURE: usize = 11;
 const RANGE: usize = 15;

@@ -8,7 +8,10 @@ use std::process::{Child, Command, Stdio};
 
 fn peers(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_peers"));
-    command.args(arguments).stdout(Stdio::piped());
+    command
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 
@@ -63,6 +66,80 @@ fn another_build_is_measured_beside() {
         text.contains("\nbefore     failed: round 1: /nowhere/peers: "),
         "{text}"
     );
+}
+
+#[test]
+fn a_profile_says_whose_code_took_the_time() {
+    if let Err(reason) = can_record() {
+        eprintln!("SKIPPED: no profile is tried here: {reason}");
+        return;
+    }
+    let arguments = [
+        "--rows",
+        "handshakes",
+        "--only",
+        "paceline,quinn",
+        "--profile",
+    ];
+    let scale = ["--rounds", "1", "--scale", "0.1"];
+    let output = peers(&[&arguments[..], &scale[..]].concat()).output();
+    let output = output.unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    let handshakes: Vec<&str> = text.split("full handshakes").skip(1).collect();
+    assert_eq!(handshakes.len(), 2);
+    for row in handshakes {
+        for side in ["\nserver  ", "\nclient  "] {
+            let (_, profile) = row.split_once(side).expect(side);
+            for code in ["kernel", "cryptography", "protocol", "rustls"] {
+                let line = profile.lines().find(|line| line.trim().starts_with(code));
+                let micros = line.expect(code).split_whitespace().skip(1);
+                let micros: Vec<f64> = micros.map(|word| word.parse().unwrap()).collect();
+                assert!(
+                    micros.len() == 2 && micros.iter().all(|&micros| micros > 0.0),
+                    "{row}"
+                );
+            }
+        }
+    }
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+}
+
+/// Whether Linux's `perf` may sample processes here, in the kernel, too.
+fn can_record() -> Result<(), String> {
+    let mut perf = Command::new("perf");
+    perf.args([
+        "record",
+        "--quiet",
+        "--event",
+        "cpu-clock",
+        "--output",
+        "/dev/null",
+        "true",
+    ]);
+    match perf.output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+        Err(error) => Err(format!("perf: {error}")),
+    }
+}
+
+#[test]
+fn no_row_is_played_where_no_profile_can_be_had() {
+    let output = peers(&["--rows", "ping", "--profile"])
+        .env("PATH", "/nowhere")
+        .output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        error.starts_with("peers: --profile: perf: ") && error.contains("install"),
+        "{error}"
+    );
+    assert!(output.stdout.is_empty());
 }
 
 #[test]
