@@ -252,7 +252,9 @@ impl Controller for Paceline {
         let sent_at = packet.stamp.sent_at;
         let packets = self.packets(packet.bytes);
         if sent_at >= self.calm_since {
-            self.rounds.current().lost += to_f64(packet.bytes);
+            let round = self.rounds.current();
+            round.lost += to_f64(packet.bytes);
+            round.lost_runs += u32::from(packet.starts_range);
         }
         self.pairs.on_lost(sent_at, packet.stamp.is_back_to_back);
         self.probe.on_lost(sent_at, self.calm_since, packets);

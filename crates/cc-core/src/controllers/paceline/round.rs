@@ -21,6 +21,8 @@ pub(super) struct Round {
     pub(super) acked: f64,
     /// Bytes lost of those that left at the estimate or below it.
     pub(super) lost: f64,
+    /// In how many runs of packets they were lost.
+    pub(super) lost_runs: u32,
     /// Packets marked Congestion Experienced.
     pub(super) marked: u64,
     /// Whether something else than the path limited it: the application, a silence, or a window
@@ -61,6 +63,11 @@ impl Round {
             acked: self.acked / mss,
             lost: self.lost / mss,
         }
+    }
+
+    /// How many packets were lost in a row, of `mss` bytes, in the mean; 1 if none.
+    pub(super) fn lost_run(&self, mss: f64) -> f64 {
+        (self.lost / mss / f64::from(self.lost_runs.max(1))).max(1.0)
     }
 
     /// The share of its packets that were lost.

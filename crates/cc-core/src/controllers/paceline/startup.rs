@@ -1,10 +1,13 @@
 //! When Startup ends.
 
+use super::counts::variance_of_runs;
 use super::round::Round;
 
 /// Startup ends when the delivery rate has stopped growing by a quarter per round trip for three
 /// (draft-ietf-ccwg-bbr-06 §5.3.1.2), for one where a queue shows, or when more than a fifth is
-/// lost.
+/// lost, by more than chance. A path that loses packets in runs loses a fifth of few packets by
+/// chance more often than one that loses single ones; a queue that overflows loses runs of few
+/// packets, for the flow sends at most some three times what passes.
 #[derive(Debug, Default)]
 pub(super) struct Startup {
     /// The delivery rate when it grew last, B/s.
@@ -27,8 +30,11 @@ impl Startup {
         let sent = (round.acked + round.lost) / mss;
         let beyond = round.lost / mss - sent * MOST_LOSS;
         let variance = sent * MOST_LOSS * (1.0 - MOST_LOSS);
+        let by_runs = variance * variance_of_runs(round.lost_run(mss));
+        let exceeds = |variance: f64| beyond > 0.0 && beyond * beyond > SIGMAS * SIGMAS * variance;
+        let may_be_queue = self.flat_rounds >= 1 || round.lost_runs >= MANY_RUNS;
         let is_lossy =
-            beyond > 0.0 && beyond * beyond > SIGMAS * SIGMAS * variance && round.lost > 8.0 * mss;
+            round.lost > 8.0 * mss && (exceeds(by_runs) || (may_be_queue && exceeds(variance)));
         self.flat_rounds >= FLAT_ROUNDS || (is_queued && self.flat_rounds >= 1) || is_lossy
     }
 }
@@ -36,6 +42,7 @@ impl Startup {
 const GROWTH: f64 = 1.25;
 const FLAT_ROUNDS: u32 = 3;
 const MOST_LOSS: f64 = 0.2;
+const MANY_RUNS: u32 = 6;
 /// A path that loses 15 % at random loses a fifth of few packets in one of four round trips.
 const SIGMAS: f64 = 2.0;
 /// Of the reference: a queue longer than that shows.
