@@ -150,6 +150,10 @@ impl Controller for Watched {
         self.inner.is_self_limited()
     }
 
+    fn wants_fewer_acks(&self) -> bool {
+        self.inner.wants_fewer_acks()
+    }
+
     fn wants_ect1(&self) -> bool {
         self.inner.wants_ect1()
     }

@@ -64,6 +64,13 @@ pub trait Controller: fmt::Debug + Send {
         false
     }
 
+    /// Whether it goes slower when ACKs queue on the return path, because it takes them for a queue
+    /// of its own packets. Where ACKs get lost, too, a transport that can should then have the
+    /// receiver send fewer.
+    fn wants_fewer_acks(&self) -> bool {
+        false
+    }
+
     /// The share of a jump of Careful Resume whose loss is no congestion to it (RFC 9959 §3.3,
     /// §3.4): that of a flight whose loss does not end its search for the path's capacity either
     /// (appendix C.2). Zero where the loss of one packet ends it.

@@ -305,6 +305,11 @@ impl Flow {
         self.sends_ect1 && self.controller.wants_ect1()
     }
 
+    /// Whether the receiver should send fewer ACKs where some of them get lost.
+    pub fn wants_fewer_acks(&self) -> bool {
+        self.controller.wants_fewer_acks()
+    }
+
     /// The controller's state, for people.
     #[inline]
     pub fn snapshot(&self) -> Snapshot {

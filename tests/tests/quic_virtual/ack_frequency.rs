@@ -9,9 +9,14 @@ use units::Bytes;
 const TIME: Duration = Duration::from_secs(10);
 
 /// Bytes that an upload gets in [`TIME`], and the pair after it.
-fn upload(cc: &str, link: &str, back: &str, packets_per_ack: u32) -> (Bytes, Pair) {
+fn upload(
+    cc: &str,
+    link: &str,
+    back: &str,
+    packets_per_ack: impl Into<Option<u32>>,
+) -> (Bytes, Pair) {
     let mut config = config(link, back, cc);
-    config.client.max_packets_per_ack(packets_per_ack);
+    config.client.max_packets_per_ack(packets_per_ack.into());
     let mut pair = connect(&config);
     pair.send(Side::Client, Load::Endless);
     pair.run_for(TIME);
@@ -55,12 +60,39 @@ fn unless_configured_and_without_a_queue_nothing_is_asked() {
     let (_, mut pair) = upload("cubic", link, "delay 20ms", 2);
     assert_eq!(requests(&mut pair), 0);
     let mut config = config("delay 20ms", "delay 20ms", "cubic");
-    config.client.max_packets_per_ack(10);
+    config.client.max_packets_per_ack(Some(10));
     let mut pair = connect(&config);
     pair.send(Side::Client, Load::Endless);
     pair.run_for(Duration::from_millis(300));
     assert!(pair.stats(Side::Client).cwnd > Bytes::new(100_000));
     assert_eq!(requests(&mut pair), 0);
+}
+
+#[test]
+fn paceline_asks_by_itself_where_acks_get_lost() {
+    let link = "delay 20ms rate 10mbit queue 100000b";
+    let back = "delay 20ms rate 100kbit queue 20p";
+    let (unasked, _) = upload("paceline", link, back, 2);
+    let (asked, mut pair) = upload("paceline", link, back, None);
+    assert!(
+        asked.get() * 100 >= unasked.get() * 130,
+        "{asked} against {unasked}"
+    );
+    assert!(requests(&mut pair) > 0);
+    // Nothing is lost, or nothing that is an ACK, or the controller does better with more.
+    for (cc, link, back) in [
+        ("paceline", link, "delay 20ms"),
+        (
+            "paceline",
+            "delay 20ms rate 10mbit queue 1bdp loss 20%",
+            "delay 20ms",
+        ),
+        ("paceline", link, "delay 20ms loss 3%"),
+        ("cubic", link, back),
+    ] {
+        let (_, mut pair) = upload(cc, link, back, None);
+        assert_eq!(requests(&mut pair), 0, "{cc}, {link}, {back}");
+    }
 }
 
 #[test]

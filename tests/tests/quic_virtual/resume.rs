@@ -84,7 +84,13 @@ impl Download {
         link: &str,
         configure: impl FnOnce(&mut TransportConfig),
     ) -> Self {
-        Self::both(controller, memories, link, "delay 300ms", configure)
+        Self::both(
+            controller,
+            memories,
+            link,
+            "delay 300ms limit 100000",
+            configure,
+        )
     }
 
     /// `back` is the client's link to the server.
@@ -303,7 +309,8 @@ fn a_memory_shortens_downloads_where_packets_are_lost_at_random() {
             let most = if has_jumped {
                 unseeded - RTT * 3
             } else {
-                unseeded + RTT
+                // They differ by which packets are lost: by a tenth of ten seconds.
+                unseeded + RTT * 2
             };
             assert!(
                 seeded < most,
@@ -342,7 +349,7 @@ fn another_round_trip_time_and_an_old_memory_are_not_used() {
 #[test]
 fn one_connection_alone_uses_a_memory() {
     let mut config = PairConfig {
-        link: "delay 300ms".parse().expect("a link"),
+        link: "delay 300ms limit 100000".parse().expect("a link"),
         return_link: LINK.parse().expect("a link"),
         is_unencrypted: true,
         ..PairConfig::default()
@@ -362,7 +369,7 @@ fn one_connection_alone_uses_a_memory() {
 fn a_server_remembers_the_path_to_a_client() {
     let store = Arc::new(PathStore::default());
     let mut world = World::new(1).unencrypted();
-    let (there, back) = ("delay 300ms".parse(), LINK.parse());
+    let (there, back) = ("delay 300ms limit 100000".parse(), LINK.parse());
     let (there, back) = (there.expect("a link"), back.expect("a link"));
     let (there, back) = world.add_links(&there, &back).expect("with a delay");
     let plan = ConnectionPlan {

@@ -326,6 +326,10 @@ impl Controller for Paceline {
         self.decide();
     }
 
+    fn wants_fewer_acks(&self) -> bool {
+        true
+    }
+
     fn can_resume(&self) -> bool {
         self.cycle.phase == Phase::Startup
     }

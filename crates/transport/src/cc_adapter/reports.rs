@@ -18,6 +18,11 @@ impl Congestion {
         &self.path().meter
     }
 
+    /// Whether the controller would go faster with fewer ACKs, where they get lost.
+    pub(crate) fn wants_fewer_acks(&mut self) -> bool {
+        self.guard(|this| this.path().flow.wants_fewer_acks())
+    }
+
     /// Keeps what is learned of packets for [`Self::take_noted`] from now on.
     #[cfg(feature = "qlog")]
     pub(crate) fn note_facts(&mut self) {

@@ -78,7 +78,7 @@ pub struct TransportConfig {
     mtu_discovery_config: Option<MtuDiscoveryConfig>,
     pad_to_mtu: bool,
     ack_frequency_config: Option<AckFrequencyConfig>,
-    max_packets_per_ack: u32,
+    max_packets_per_ack: Option<u32>,
     persistent_congestion_threshold: u32,
     max_probe_interval: Option<Duration>,
     keep_alive_interval: Option<Duration>,
@@ -177,12 +177,12 @@ setters! {
     /// [`max_packets_per_ack`](Self::max_packets_per_ack) follows the path.
     ack_frequency_config: Option<AckFrequencyConfig>;
     /// Most packets that the peer is asked to acknowledge with one ACK, while packets or ACKs queue
-    /// on the path and if it knows draft-ietf-quic-ack-frequency. For return paths that are much
-    /// slower than the path to the peer: a cable, satellite or mobile uplink. 10 is a good value;
-    /// 16 was seldom better. Default 2, what peers do unasked (RFC 9000 §13.2.2), as are 0
-    /// and 1: they are asked for nothing. Has no effect beside
-    /// [`ack_frequency_config`](Self::ack_frequency_config).
-    max_packets_per_ack: u32;
+    /// on the path and if it knows draft-ietf-quic-ack-frequency. For return paths known to be much
+    /// slower than the path to the peer; 10 is a good value. With 2, what peers do unasked (RFC 9000
+    /// §13.2.2), or less they are asked for nothing. Default `None`: 10, once an eighth of their
+    /// packets gets lost, if the controller [wants it](cc_core::Controller::wants_fewer_acks). No
+    /// effect beside [`ack_frequency_config`](Self::ack_frequency_config).
+    max_packets_per_ack: Option<u32>;
     /// Probe timeouts that make congestion persistent (RFC 9002 §7.6.1). Default 3.
     persistent_congestion_threshold: u32;
     /// Longest time between probes while packets are in flight and nothing is acknowledged, if
@@ -423,7 +423,7 @@ impl TransportConfig {
             error: None,
             is_validated: false,
             max_packets_per_ack: match &self.ack_frequency_config {
-                Some(_) => UNASKED,
+                Some(_) => Some(UNASKED),
                 None => self.max_packets_per_ack,
             },
             max_probe_interval: self.max_probe_interval,
@@ -471,7 +471,7 @@ impl Default for TransportConfig {
             mtu_discovery_config: Some(MtuDiscoveryConfig::default()),
             pad_to_mtu: false,
             ack_frequency_config: None,
-            max_packets_per_ack: UNASKED,
+            max_packets_per_ack: None,
             persistent_congestion_threshold: 3,
             max_probe_interval: None,
             keep_alive_interval: None,

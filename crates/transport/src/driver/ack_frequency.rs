@@ -16,6 +16,10 @@ use units::{Bytes, Timestamp, duration};
 pub(super) struct AckFrequency {
     /// Most packets for one ACK, as configured.
     most: u32,
+    /// Whether more than two are asked for: as configured, or since the peer's packets get lost.
+    is_needed: bool,
+    /// ACKs of a window at least.
+    per_window: u32,
     /// Most packets for one ACK that the window bears.
     bearable: u32,
     /// As many as are queued, within these bounds.
@@ -31,10 +35,16 @@ pub(super) struct AckFrequency {
 }
 
 impl AckFrequency {
-    /// At most `most` packets for one ACK. No more than two: the peer is not asked.
-    pub(super) fn new(most: u32) -> Self {
+    /// At most `most` packets for one ACK. No more than two: the peer is not asked. `None`: as many
+    /// as are good for most paths, once they are [needed](Self::need).
+    pub(super) fn new(most: Option<u32>) -> Self {
         Self {
-            most,
+            most: most.unwrap_or(UNCONFIGURED),
+            is_needed: most.is_some(),
+            per_window: match most {
+                Some(_) => ACKS_PER_WINDOW,
+                None => MORE_ACKS_PER_WINDOW,
+            },
             bearable: UNASKED,
             wanted: UNASKED,
             asked: UNASKED,
@@ -49,15 +59,25 @@ impl AckFrequency {
         self.asked
     }
 
+    /// Whether more than two packets for an ACK may be asked for.
+    pub(super) fn is_needed(&self) -> bool {
+        self.is_needed
+    }
+
+    /// ACKs get lost, and fewer would serve the controller better.
+    pub(super) fn need(&mut self) {
+        self.is_needed = true;
+    }
+
     /// The window is now `cwnd`, and a round trip takes `srtt`, `min_rtt` at least.
     pub(super) fn on_path(&mut self, cwnd: Bytes, mss: Bytes, srtt: Duration, min_rtt: Duration) {
-        if self.most <= UNASKED {
+        if self.most <= UNASKED || !self.is_needed {
             return;
         }
         let window = u32::try_from(cwnd.packets_floor(mss)).unwrap_or(u32::MAX);
         let queueing = u128::from(duration::nanos(srtt.saturating_sub(min_rtt)));
         let queued = queueing * u128::from(window) / u128::from(duration::nanos(srtt).max(1));
-        self.bearable = (window / ACKS_PER_WINDOW).min(self.most).max(UNASKED);
+        self.bearable = (window / self.per_window).min(self.most).max(UNASKED);
         self.wanted = u32::try_from(queued)
             .unwrap_or(u32::MAX)
             .clamp(UNASKED, self.bearable);
@@ -133,8 +153,14 @@ impl AckFrequency {
 /// Packets for one ACK of a peer that was not asked (RFC 9000 §13.2.2).
 pub(crate) const UNASKED: u32 = 2;
 
+/// Most packets for one ACK where no number is configured.
+const UNCONFIGURED: u32 = 10;
+
 /// ACKs of a window at least: with fewer, a window of a few packets waits for the peer's delay.
 const ACKS_PER_WINDOW: u32 = 4;
+/// The same where no number is configured: a window of 70 packets with ten for an ACK is empty in
+/// between.
+const MORE_ACKS_PER_WINDOW: u32 = 16;
 
 #[cfg(test)]
 mod tests;

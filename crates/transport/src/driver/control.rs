@@ -125,6 +125,7 @@ impl ConnectionDriver {
         self.tune_send_window(now, path.inflight);
         if let (Some(srtt), Some(min_rtt)) = (path.srtt, path.min_rtt) {
             let (cwnd, mss) = (self.control.cwnd, self.mss);
+            self.look_for_lost_acks();
             self.ack_frequency.on_path(cwnd, mss, srtt, min_rtt);
         }
         self.offer_path_estimate(now);
@@ -133,6 +134,18 @@ impl ConnectionDriver {
         }
         #[cfg(feature = "qlog")]
         self.trace_feedback(now);
+    }
+
+    /// A side that has nothing to send has no use for ACKs, few or many.
+    fn look_for_lost_acks(&mut self) {
+        if self.is_app_limited || self.ack_frequency.is_needed() {
+            return;
+        }
+        if self.congestion.tap().missing() >= MANY_MISSING
+            && self.congestion.lock().wants_fewer_acks()
+        {
+            self.ack_frequency.need();
+        }
     }
 
     /// Has quinn-proto declare lost what congestion control has.
@@ -223,4 +236,7 @@ pub(super) fn capped(control: Control, max_rate: Option<Bandwidth>, mss: Bytes) 
     }
 }
 
+/// Of the peer's last 128 packets. So many ACKs are lost where the return path is too slow by an
+/// eighth, and not where it reorders or loses a few percent.
+const MANY_MISSING: u32 = 16;
 const MILLISECOND: Duration = Duration::from_millis(1);

@@ -54,8 +54,9 @@ pub(crate) struct DriverConfig {
     pub(crate) handshake_timeout: Option<Duration>,
     pub(crate) datagrams: DatagramLimits,
     pub(crate) budget: Arc<Budget>,
-    /// Most packets that the peer is asked to acknowledge with one ACK.
-    pub(crate) max_packets_per_ack: u32,
+    /// Most packets that the peer is asked to acknowledge with one ACK, whether or not it loses
+    /// packets.
+    pub(crate) max_packets_per_ack: Option<u32>,
     /// Whether the peer has proved its address, or this side is the client, which need not ask.
     pub(crate) is_validated: bool,
     /// Longest time between probes of a path that is silent.

@@ -170,6 +170,11 @@ impl Tap {
         self.recent.has_gaps(self.newest_received())
     }
 
+    /// How many of the last 128 packets of application data have not come.
+    pub(crate) fn missing(&self) -> u32 {
+        self.recent.missing(self.newest_received())
+    }
+
     /// The header of a packet that has come and that quinn-proto has not had yet.
     pub(crate) fn read_header(&self, head: Head) -> Option<ShortHeader> {
         let cid_len = self.cid_len.load(Relaxed);

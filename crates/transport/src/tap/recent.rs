@@ -28,10 +28,15 @@ impl Recent {
         high.store((seen >> 64) as u64, Relaxed);
     }
 
-    /// Whether one of them is missing.
-    pub(super) fn has_gaps(&self, newest: u64) -> bool {
+    /// How many of them have not come.
+    pub(super) fn missing(&self, newest: u64) -> u32 {
         let all = !shifted(u128::MAX, newest.saturating_add(1));
-        self.load() & all != all
+        (all & !self.load()).count_ones()
+    }
+
+    /// Whether one of them has not come.
+    pub(super) fn has_gaps(&self, newest: u64) -> bool {
+        self.missing(newest) > 0
     }
 }
 
@@ -56,6 +61,23 @@ mod tests {
             newest = newest.max(number);
         }
         recent.has_gaps(newest)
+    }
+
+    #[test]
+    fn missing_numbers_are_counted_among_the_last_128() {
+        let (recent, mut newest) = (Recent::default(), 0);
+        let mut count = |numbers: &mut dyn Iterator<Item = u64>| {
+            for number in numbers {
+                recent.on_number(number, newest);
+                newest = newest.max(number);
+            }
+            recent.missing(newest)
+        };
+        assert_eq!(count(&mut (0..100).step_by(2)), 49);
+        assert_eq!(count(&mut (1..100).step_by(4)), 24, "they were late");
+        assert_eq!(count(&mut (100..164)), 16);
+        assert_eq!(count(&mut (164..300)), 0);
+        assert_eq!(count(&mut (1_000..1_001)), 127);
     }
 
     #[test]

@@ -117,7 +117,7 @@ fn cases() -> Vec<(String, Set)> {
     each!(TIMES => handshake_timeout(Some), max_probe_interval(Some), keep_alive_interval(Some));
     each!(bytes => send_window, max_send_window, max_jump, congestion_seed);
     each!(bytes => max_rate(|rate| Some(Bandwidth::from_bits_per_sec(rate))));
-    each!(counts => packet_threshold, max_packets_per_ack, persistent_congestion_threshold);
+    each!(counts => packet_threshold, persistent_congestion_threshold, max_packets_per_ack(Some));
     each!(sizes => initial_mtu, min_mtu);
     each!(buffers => crypto_buffer_size, datagram_receive_buffer_size(Some));
     each!(buffers => datagram_send_buffer_size, datagram_send_buffer_count);

@@ -30,7 +30,7 @@ impl Startup {
         let sent = (round.acked + round.lost) / mss;
         let beyond = round.lost / mss - sent * MOST_LOSS;
         let variance = sent * MOST_LOSS * (1.0 - MOST_LOSS);
-        let by_runs = variance * variance_of_runs(round.lost_run(mss));
+        let by_runs = variance * variance_of_runs(round.lost_run(mss).min(LONGEST_RUN));
         let exceeds = |variance: f64| beyond > 0.0 && beyond * beyond > SIGMAS * SIGMAS * variance;
         let may_be_queue = self.flat_rounds >= 1 || round.lost_runs >= MANY_RUNS;
         let is_lossy =
@@ -42,7 +42,10 @@ impl Startup {
 const GROWTH: f64 = 1.25;
 const FLAT_ROUNDS: u32 = 3;
 const MOST_LOSS: f64 = 0.2;
+/// Runs of losses that are a queue's: BBRStartupFullLossCnt (draft-ietf-ccwg-bbr-06 §2.9).
 const MANY_RUNS: u32 = 6;
+/// Packets that a path loses in a row. A window of thousands that overflows a queue loses more.
+const LONGEST_RUN: f64 = 32.0;
 /// A path that loses 15 % at random loses a fifth of few packets in one of four round trips.
 const SIGMAS: f64 = 2.0;
 /// Of the reference: a queue longer than that shows.

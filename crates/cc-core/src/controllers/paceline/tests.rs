@@ -121,6 +121,7 @@ fn round(acked: f64, lost: f64) -> Round {
         time: 0.04,
         acked,
         lost,
+        lost_runs: (lost / 1_000.0) as u32,
         ..Round::default()
     }
 }
@@ -374,6 +375,25 @@ fn startup_ends_flat_queued_or_lossy() {
     assert!(startup.is_over(&round(770e3, 230e3), 2e6, false, 1_000.0));
     // As it happens to a path that loses 15 % at random.
     assert!(!startup.is_over(&round(25e3, 11e3), 4e6, false, 1_000.0));
+}
+
+#[test]
+fn startup_goes_on_through_a_burst_of_losses_but_not_through_many() {
+    let lost = |runs| Round {
+        lost_runs: runs,
+        ..round(60e3, 40e3)
+    };
+    let is_over =
+        |startup: &mut Startup, runs, rate| startup.is_over(&lost(runs), rate, false, 1_000.0);
+    // One and two bursts while the rate grows; in the second of three rounds it does not.
+    let mut startup = Startup::default();
+    assert!(!is_over(&mut startup, 1, 1e6) && !is_over(&mut startup, 2, 2e6));
+    assert!(is_over(&mut startup, 2, 2e6));
+    // As many as a queue that overflows has, in a round trip of growth.
+    let mut startup = Startup::default();
+    assert!(is_over(&mut startup, 6, 1e6));
+    let mut startup = Startup::default();
+    assert!(is_over(&mut startup, 40, 1e6));
 }
 
 #[test]

@@ -36,18 +36,18 @@ fn acknowledge(acks: &mut AckFrequency, space: Space, numbers: (u64, u64)) {
 
 #[test]
 fn without_a_queue_nothing_is_asked() {
-    let mut acks = AckFrequency::new(10);
+    let mut acks = AckFrequency::new(Some(10));
     on_path(&mut acks, 1_000, 40);
     assert_eq!(ask(&mut acks, 0, 1), None);
 }
 
 #[test]
 fn as_many_packets_share_an_ack_as_are_queued() {
-    let mut acks = AckFrequency::new(100);
+    let mut acks = AckFrequency::new(Some(100));
     // Half of 40 packets are queued, but the window is to have four ACKs.
     on_path(&mut acks, 40, 80);
     assert_eq!(ask(&mut acks, 0, 1), Some(10));
-    let mut acks = AckFrequency::new(100);
+    let mut acks = AckFrequency::new(Some(100));
     on_path(&mut acks, 40, 44);
     assert_eq!(ask(&mut acks, 0, 1), Some(3));
 }
@@ -55,25 +55,25 @@ fn as_many_packets_share_an_ack_as_are_queued() {
 #[test]
 fn no_more_are_asked_for_than_configured() {
     for most in [0, 1, 2] {
-        let mut acks = AckFrequency::new(most);
+        let mut acks = AckFrequency::new(Some(most));
         on_path(&mut acks, 1_000, 400);
         assert_eq!(ask(&mut acks, 0, 1), None, "{most}");
     }
-    let mut acks = AckFrequency::new(6);
+    let mut acks = AckFrequency::new(Some(6));
     on_path(&mut acks, 1_000, 400);
     assert_eq!(ask(&mut acks, 0, 1), Some(6));
 }
 
 #[test]
 fn a_peer_without_the_extension_is_not_asked() {
-    let mut acks = AckFrequency::new(10);
+    let mut acks = AckFrequency::new(Some(10));
     on_path(&mut acks, 1_000, 400);
     assert_eq!(acks.request(at(0), || None), None);
 }
 
 #[test]
 fn when_the_queue_is_gone_fewer_are_asked_for_step_by_step() {
-    let mut acks = AckFrequency::new(10);
+    let mut acks = AckFrequency::new(Some(10));
     on_path(&mut acks, 100, 80);
     assert_eq!(ask(&mut acks, 0, 1), Some(10));
     on_path(&mut acks, 100, 40);
@@ -83,7 +83,7 @@ fn when_the_queue_is_gone_fewer_are_asked_for_step_by_step() {
 
 #[test]
 fn a_window_that_collapses_is_told_of_at_once() {
-    let mut acks = AckFrequency::new(10);
+    let mut acks = AckFrequency::new(Some(10));
     on_path(&mut acks, 100, 80);
     assert_eq!(ask(&mut acks, 0, 1), Some(10));
     on_path(&mut acks, 4, 80);
@@ -92,7 +92,7 @@ fn a_window_that_collapses_is_told_of_at_once() {
 
 #[test]
 fn a_request_is_made_again_until_it_is_acknowledged() {
-    let mut acks = AckFrequency::new(10);
+    let mut acks = AckFrequency::new(Some(10));
     on_path(&mut acks, 100, 80);
     assert_eq!(ask(&mut acks, 0, 7), Some(10));
     acknowledge(&mut acks, Space::Handshake, (0, 9));
@@ -101,4 +101,16 @@ fn a_request_is_made_again_until_it_is_acknowledged() {
     assert_eq!(ask(&mut acks, 130, 11), Some(10));
     acknowledge(&mut acks, Space::Data, (11, 11));
     assert_eq!(ask(&mut acks, 1_000, 12), None);
+}
+
+#[test]
+fn where_no_number_is_configured_it_has_to_be_needed() {
+    let mut acks = AckFrequency::new(None);
+    on_path(&mut acks, 1_000, 400);
+    assert_eq!(ask(&mut acks, 0, 1), None);
+    acks.need();
+    on_path(&mut acks, 100, 400);
+    assert_eq!(ask(&mut acks, 0, 1), Some(6), "a sixteenth of the window");
+    on_path(&mut acks, 1_000, 400);
+    assert_eq!(ask(&mut acks, 1_000, 2), Some(10));
 }
