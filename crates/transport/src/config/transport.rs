@@ -178,10 +178,10 @@ setters! {
     ack_frequency_config: Option<AckFrequencyConfig>;
     /// Most packets that the peer is asked to acknowledge with one ACK, while packets or ACKs queue
     /// on the path and if it knows draft-ietf-quic-ack-frequency. For return paths known to be much
-    /// slower than the path to the peer; 10 is good. With 2, as peers do unasked (RFC 9000 §13.2.2),
-    /// or less they are asked for nothing. Default `None`: 10, once an eighth of their
-    /// packets gets lost, if the controller [wants it](cc_core::Controller::wants_fewer_acks). No
-    /// effect beside [`ack_frequency_config`](Self::ack_frequency_config).
+    /// slower than the path to the peer; 10 is good. With 2, as peers do unasked, or less they are
+    /// asked for nothing (RFC 9000 §13.2.2). Default `None`: 10, once an eighth of their packets
+    /// gets lost, if the controller [wants it](cc_core::Controller::wants_fewer_acks). No effect
+    /// beside [`ack_frequency_config`](Self::ack_frequency_config).
     max_packets_per_ack: Option<u32>;
     /// Probe timeouts that make congestion persistent (RFC 9002 §7.6.1). Default 3.
     persistent_congestion_threshold: u32;
