@@ -394,6 +394,12 @@ fn startup_goes_on_through_a_burst_of_losses_but_not_through_many() {
     assert!(is_over(&mut startup, 6, 1e6));
     let mut startup = Startup::default();
     assert!(is_over(&mut startup, 40, 1e6));
+    // A window of thousands that overflows a queue loses few runs, but longer ones than any path.
+    let overflow = Round {
+        lost_runs: 4,
+        ..round(6e6, 4e6)
+    };
+    assert!(Startup::default().is_over(&overflow, 1e6, false, 1_000.0));
 }
 
 #[test]
