@@ -14,7 +14,7 @@ use units::{Bytes, Timestamp, duration};
 /// What the peer has been asked for, and what it should be asked for.
 #[derive(Debug)]
 pub(super) struct AckFrequency {
-    /// Most packets for one ACK, as configured.
+    /// Most packets for one ACK, as configured or as is good for most paths.
     most: u32,
     /// Whether more than two are asked for: as configured, or since the peer's packets get lost.
     is_needed: bool,

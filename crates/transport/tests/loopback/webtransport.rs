@@ -664,22 +664,28 @@ async fn a_connection_stays_until_the_peer_answers_the_end_of_its_last_session()
     .await;
 }
 
+/// Both ends of a connection, the client's in QUIC, after a session that the server has closed.
+async fn after_a_session(pair: &Pair) -> (paceline::Connection, Connection, Connection) {
+    let (quic, server) = pair.connect().await;
+    let (client, server) = (Connection::new(quic.clone()), Connection::new(server));
+    let url = pair.url("/");
+    let serving = async {
+        let request = server.accept().await.unwrap();
+        request.accept().await.unwrap().close(7, "done");
+    };
+    let (session, ()) = tokio::join!(client.connect(&*url), serving);
+    session.unwrap().closed().await;
+    (quic, client, server)
+}
+
 /// Chromium's QUIC answers the end of a session before its session learns of it. A connection that
 /// was closed at once was a lost one for the page, now and then.
 #[tokio::test]
 async fn a_server_leaves_the_end_of_the_connection_to_the_client_for_a_second() {
     within_a_minute(async {
         let pair = Pair::new();
-        let (quic, server) = pair.connect().await;
-        let (client, server) = (Connection::new(quic.clone()), Connection::new(server));
-        let url = pair.url("/");
-        let serving = async {
-            let request = server.accept().await.unwrap();
-            request.accept().await.unwrap().close(7, "done");
-            drop(server);
-        };
-        let (session, ()) = tokio::join!(client.connect(&*url), serving);
-        session.unwrap().closed().await;
+        let (quic, _client, server) = after_a_session(&pair).await;
+        drop(server);
         // Many round trips.
         tokio::time::sleep(Duration::from_millis(200)).await;
         assert_eq!(quic.close_reason(), None);
@@ -692,15 +698,7 @@ async fn a_server_leaves_the_end_of_the_connection_to_the_client_for_a_second() 
 async fn a_server_that_is_dropped_outside_of_a_runtime_ends_the_connection() {
     within_a_minute(async {
         let pair = Pair::new();
-        let (quic, server) = pair.connect().await;
-        let (client, server) = (Connection::new(quic.clone()), Connection::new(server));
-        let url = pair.url("/");
-        let serving = async {
-            let request = server.accept().await.unwrap();
-            request.accept().await.unwrap().close(7, "done");
-        };
-        let (session, ()) = tokio::join!(client.connect(&*url), serving);
-        session.unwrap().closed().await;
+        let (quic, _client, server) = after_a_session(&pair).await;
         tokio::time::sleep(Duration::from_millis(200)).await;
         std::thread::spawn(move || drop(server)).join().unwrap();
         assert_eq!(code_of_end(&quic).await, 0x100);
