@@ -44,7 +44,8 @@ const FLAT_ROUNDS: u32 = 3;
 const MOST_LOSS: f64 = 0.2;
 /// Runs of losses that are a queue's: BBRStartupFullLossCnt (draft-ietf-ccwg-bbr-06 §5.3.1.3).
 const MANY_RUNS: u32 = 6;
-/// Packets that a path loses in a row. A window of thousands that overflows a queue loses more.
+/// Packets that a path which is not silent loses in a row. A window of thousands that overflows a
+/// queue loses more.
 const LONGEST_RUN: f64 = 32.0;
 /// A path that loses 15 % at random loses a fifth of few packets in one of four round trips.
 const SIGMAS: f64 = 2.0;
