@@ -39,7 +39,7 @@ impl Paceline {
         if !may_be_longer {
             self.drain_queue(context.path.now, round, signs);
         }
-        if self.cycle.is_cruise_over() && !is_limited && !signs.is_congested() {
+        if self.cycle.is_cruise_over() && !is_limited && signs.permit_up() {
             self.begin_up(context, self.delivered_at_estimate());
         }
     }
@@ -151,17 +151,17 @@ impl Paceline {
     }
 
     fn drain_queue(&mut self, now: Timestamp, round: &Round, signs: &Signs) {
-        if !signs.is_queued() || !self.tuning.trim {
+        if !signs.is_queue_lasting() || !self.tuning.trim {
             self.trim.stop();
             return;
         }
         let time = self.round_time();
         self.trim.on_round(self.last_trim_factor, time);
-        if self.trim.is_in_vain(signs.queue) {
+        if self.trim.is_in_vain(signs.lasting_queue) {
             self.trim.stop();
             self.reference.restart(now, round.rtt);
         }
-        self.trim_factor = Trim::factor(signs.queue, signs.tolerance, time);
+        self.trim_factor = Trim::factor(signs.lasting_queue, signs.tolerance, time);
     }
 }
 

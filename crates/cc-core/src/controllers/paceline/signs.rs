@@ -13,6 +13,9 @@ use units::Timestamp;
 pub(super) struct Signs {
     /// Its mean RTT above the reference, s.
     pub(super) queue: f64,
+    /// The lesser of this and the same of the round trip before, s. What a radio held back for a
+    /// while makes one round trip longer, or each other one.
+    pub(super) lasting_queue: f64,
     /// How much of that is no queue, s.
     pub(super) tolerance: f64,
     /// More than the path loses by itself, lost beside long RTTs, or marked.
@@ -24,6 +27,16 @@ pub(super) struct Signs {
 impl Signs {
     pub(super) fn is_queued(&self) -> bool {
         self.queue > self.tolerance
+    }
+
+    /// Whether a queue shows in this round trip and in the one before.
+    pub(super) fn is_queue_lasting(&self) -> bool {
+        self.lasting_queue > self.tolerance
+    }
+
+    /// Whether nothing speaks against sending more for a round trip.
+    pub(super) fn permit_up(&self) -> bool {
+        !self.is_queue_lasting() && !self.is_lossy
     }
 
     pub(super) fn is_congested(&self) -> bool {
@@ -68,8 +81,11 @@ impl Paceline {
             self.ambient.suspect();
         }
         let is_lossy = is_overflow || round.marked > 0 || self.loses_more_than_path(round);
+        let reference = self.reference.get();
+        let queue = round.rtt - reference;
         let mut signs = Signs {
-            queue: round.rtt - self.reference.get(),
+            queue,
+            lasting_queue: queue.min(self.rounds.before().rtt - reference),
             tolerance: self
                 .reference
                 .tolerance(self.packet_time(), self.burst_wait()),

@@ -11,6 +11,7 @@ use super::rank::RankTest;
 use super::reduction::Reductions;
 use super::reference::Reference;
 use super::round::{Round, Rounds};
+use super::signs::Signs;
 use super::standing::Standing;
 use super::startup::Startup;
 use super::trim::Trim;
@@ -198,6 +199,22 @@ fn what_stays_of_a_queue_that_drained_is_tried_again() {
         is_in_vain
     });
     assert_eq!(rounds, Some(4));
+}
+
+#[test]
+fn a_queue_of_one_round_trip_puts_off_no_up() {
+    let signs = |queue, lasting_queue, is_lossy| Signs {
+        queue,
+        lasting_queue,
+        tolerance: 0.002,
+        is_lossy,
+        persists: false,
+    };
+    let once = signs(0.005, 0.001, false);
+    assert!(once.is_queued() && once.is_congested());
+    assert!(!once.is_queue_lasting() && once.permit_up());
+    assert!(!signs(0.005, 0.003, false).permit_up());
+    assert!(!signs(0.0, 0.0, true).permit_up());
 }
 
 #[test]
