@@ -18,8 +18,8 @@ pub(super) struct AckFrequency {
     most: u32,
     /// Whether more than two are asked for: as configured, or since the peer's packets get lost.
     is_needed: bool,
-    /// ACKs of a window at least.
-    per_window: u32,
+    /// Whether `most` was configured.
+    is_configured: bool,
     /// Most packets for one ACK that the window bears.
     bearable: u32,
     /// As many as are queued, within these bounds.
@@ -41,10 +41,7 @@ impl AckFrequency {
         Self {
             most: most.unwrap_or(UNCONFIGURED),
             is_needed: most.is_some(),
-            per_window: match most {
-                Some(_) => ACKS_PER_WINDOW,
-                None => MORE_ACKS_PER_WINDOW,
-            },
+            is_configured: most.is_some(),
             bearable: UNASKED,
             wanted: UNASKED,
             asked: UNASKED,
@@ -69,6 +66,15 @@ impl AckFrequency {
         self.is_needed = true;
     }
 
+    /// Another controller, which may have a use for each ACK: more than two packets for one have to
+    /// be needed anew, if none were configured.
+    pub(super) fn on_new_controller(&mut self) {
+        self.is_needed = self.is_configured;
+        if !self.is_needed {
+            (self.bearable, self.wanted) = (UNASKED, UNASKED);
+        }
+    }
+
     /// The window is now `cwnd`, and a round trip takes `srtt`, `min_rtt` at least.
     pub(super) fn on_path(&mut self, cwnd: Bytes, mss: Bytes, srtt: Duration, min_rtt: Duration) {
         if self.most <= UNASKED || !self.is_needed {
@@ -77,10 +83,19 @@ impl AckFrequency {
         let window = u32::try_from(cwnd.packets_floor(mss)).unwrap_or(u32::MAX);
         let queueing = u128::from(duration::nanos(srtt.saturating_sub(min_rtt)));
         let queued = queueing * u128::from(window) / u128::from(duration::nanos(srtt).max(1));
-        self.bearable = (window / self.per_window).min(self.most).max(UNASKED);
+        self.bearable = self.borne_by(window).min(self.most).max(UNASKED);
         self.wanted = u32::try_from(queued)
             .unwrap_or(u32::MAX)
             .clamp(UNASKED, self.bearable);
+    }
+
+    /// Packets for one ACK that a window of so many bears.
+    fn borne_by(&self, window: u32) -> u32 {
+        let most = window / ACKS_PER_WINDOW;
+        if self.is_configured {
+            return most;
+        }
+        most.min(FEW).max(window / MORE_ACKS_PER_WINDOW)
     }
 
     /// What to ask for at `now`, if anything; `max_delay` is the peer's, if it can be asked.
@@ -158,9 +173,12 @@ const UNCONFIGURED: u32 = 10;
 
 /// ACKs of a window at least: with fewer, a window of a few packets waits for the peer's delay.
 const ACKS_PER_WINDOW: u32 = 4;
-/// The same where no number is configured: a window of 70 packets with ten for an ACK is empty in
-/// between.
+/// The same where no number is configured, beyond [`FEW`] packets for an ACK: a window of 70 packets
+/// with ten for an ACK is empty in between.
 const MORE_ACKS_PER_WINDOW: u32 = 16;
+/// Twice what peers acknowledge by themselves (RFC 9000 §13.2.2): with no more than that a quarter of
+/// the window is enough in between.
+const FEW: u32 = 4;
 
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,7 @@ impl ConnectionDriver {
     pub(crate) fn set_congestion(&mut self, now: Instant, choice: &ControllerChoice) {
         let now = clock::timestamp(now);
         let control = self.congestion.lock().set_choice(now, choice);
+        self.ack_frequency.on_new_controller();
         self.adopt_control(now, control);
         self.close_if_panicked();
     }

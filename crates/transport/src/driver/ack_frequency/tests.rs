@@ -114,3 +114,28 @@ fn where_no_number_is_configured_it_has_to_be_needed() {
     on_path(&mut acks, 1_000, 400);
     assert_eq!(ask(&mut acks, 1_000, 2), Some(10));
 }
+
+#[test]
+fn where_no_number_is_configured_a_small_window_bears_four_packets_for_an_ack_at_most() {
+    for (window, packets) in [(8, None), (12, Some(3)), (16, Some(4)), (79, Some(4))] {
+        let mut acks = AckFrequency::new(None);
+        acks.need();
+        on_path(&mut acks, window, 400);
+        assert_eq!(ask(&mut acks, 0, 1), packets, "{window}");
+    }
+}
+
+#[test]
+fn another_controller_gets_each_ack_until_fewer_are_needed_again() {
+    for (most, asked) in [(None, 2), (Some(10), 10)] {
+        let mut acks = AckFrequency::new(most);
+        acks.need();
+        on_path(&mut acks, 1_000, 400);
+        assert_eq!(ask(&mut acks, 0, 1), Some(10));
+        acknowledge(&mut acks, Space::Data, (1, 1));
+        acks.on_new_controller();
+        on_path(&mut acks, 1_000, 400);
+        ask(&mut acks, 1_000, 2);
+        assert_eq!(acks.packets(), asked, "{most:?}");
+    }
+}
