@@ -96,6 +96,17 @@ fn paceline_asks_by_itself_where_acks_get_lost() {
 }
 
 #[test]
+fn a_controller_that_follows_paceline_gets_each_ack() {
+    let link = "delay 20ms rate 10mbit queue 100000b";
+    let back = "delay 20ms rate 100kbit queue 20p";
+    let (_, mut pair) = upload("paceline", link, back, None);
+    assert!(pair.stats(Side::Client).packets_per_ack > 2);
+    pair.set_congestion(Side::Client, &e2e::choose("cubic"));
+    pair.run_for(TIME);
+    assert_eq!(pair.stats(Side::Client).packets_per_ack, 2);
+}
+
+#[test]
 fn requests_that_are_lost_are_made_again() {
     let link = "delay 20ms rate 10mbit queue 100000b loss 20%";
     let back = "delay 20ms rate 100kbit queue 1000p loss 20%";

@@ -173,11 +173,11 @@ const UNCONFIGURED: u32 = 10;
 
 /// ACKs of a window at least: with fewer, a window of a few packets waits for the peer's delay.
 const ACKS_PER_WINDOW: u32 = 4;
-/// The same where no number is configured, beyond [`FEW`] packets for an ACK: a window of 70 packets
-/// with ten for an ACK is empty in between.
+/// The same where no number is configured, beyond [`FEW`] packets for an ACK: a window of 70
+/// packets with ten for an ACK is empty in between.
 const MORE_ACKS_PER_WINDOW: u32 = 16;
-/// Twice what peers acknowledge by themselves (RFC 9000 §13.2.2): with no more than that a quarter of
-/// the window is enough in between.
+/// Twice what peers acknowledge by themselves (RFC 9000 §13.2.2): with no more than that a quarter
+/// of the window is enough in between.
 const FEW: u32 = 4;
 
 #[cfg(test)]
