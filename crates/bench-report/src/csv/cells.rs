@@ -2,19 +2,29 @@ use super::line::{line, shown};
 use crate::result::{Finite, MatrixCell, MatrixResult, MatrixVariant, Metric};
 
 /// A row per variant of each cell of a matrix: the conditions, and every metric's median with its
-/// interval, below a row of names with their units. What is not known is empty.
+/// interval, below a row of names with their units. What is not known is empty. Conditions have
+/// their own names; another column that would have the name of one, as `cell` and `cc` where
+/// conditions are drawn, begins with `row_`.
 pub fn cells(result: &MatrixResult) -> String {
     let axes: Vec<&str> = result.axes.iter().map(|axis| axis.name.as_str()).collect();
     let mut text = String::new();
-    let names = ["cell"]
-        .into_iter()
-        .chain(axes.iter().copied())
-        .chain(FIXED);
+    let unless_condition = |name: String| {
+        if axes.contains(&name.as_str()) {
+            format!("row_{name}")
+        } else {
+            name
+        }
+    };
     let metrics = Metric::ALL.into_iter().flat_map(|metric| {
         let name = metric.name();
         ["", "_low", "_high"].map(|end| format!("{name}{end}"))
     });
-    line(&mut text, names.map(str::to_owned).chain(metrics));
+    let measured = FIXED.into_iter().map(str::to_owned).chain(metrics);
+    let names = [unless_condition("cell".to_owned())]
+        .into_iter()
+        .chain(axes.iter().map(|&axis| axis.to_owned()))
+        .chain(measured.map(unless_condition));
+    line(&mut text, names);
     for cell in &result.cells {
         for variant in &cell.variants {
             row(&mut text, &axes, cell, variant);
@@ -87,6 +97,16 @@ mod tests {
         assert!(names.starts_with(&["cell", "loss", "delay", "link"]));
         assert!(lines.all(|fields| fields.len() == names.len()));
         assert!(text.contains(",b,bbr3,1,0,0,1,"), "{text}");
+    }
+
+    #[test]
+    fn no_two_columns_have_one_name() {
+        let text = cells(&fixtures::drawn());
+        let names: Vec<_> = text.lines().next().unwrap().split(',').collect();
+        assert!(names.starts_with(&["row_cell", "cell"]), "{names:?}");
+        assert!(names.contains(&"cc") && names.contains(&"row_cc"));
+        let different: std::collections::BTreeSet<_> = names.iter().collect();
+        assert_eq!(different.len(), names.len(), "{names:?}");
     }
 
     #[test]
