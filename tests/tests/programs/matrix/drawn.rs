@@ -131,7 +131,7 @@ fn a_draw_is_reported_with_pictures_tables_and_commands() {
     assert!(
         place
             .text("r.csv")
-            .starts_with("cell,cell,use,loss,cc,link,")
+            .starts_with("row_cell,cell,use,loss,cc,link,")
     );
     let folder = place.path("plots");
     let json = place.path("r.json");
