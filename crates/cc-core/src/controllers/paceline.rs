@@ -6,8 +6,8 @@
 //!    lowers it by the factor by which all senders together were too fast, loss that the flow
 //!    causes lowers it to 90 % of what is delivered.
 //! 2. A queue is what the *mean* RTT of a round trip has above the least such mean of ten seconds,
-//!    and more than the mean varies by itself. A flow that cruises beside a queue sends less until
-//!    it has drained as much; what is there then is not its own.
+//!    and more than the mean varies by itself. A flow that cruises beside one for two round trips
+//!    sends less until it has drained as much; what is there then is not its own.
 //! 3. Every few round trips one *Up* sends more, one *Down* less. What the Up delivers tells the
 //!    flow's share of the bottleneck: with a share of x, 1 + s times the rate arrives as
 //!    (1 + s) ÷ (1 + s·x).

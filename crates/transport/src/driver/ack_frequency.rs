@@ -14,12 +14,10 @@ use units::{Bytes, Timestamp, duration};
 /// What the peer has been asked for, and what it should be asked for.
 #[derive(Debug)]
 pub(super) struct AckFrequency {
-    /// Most packets for one ACK, as configured or as is good for most paths.
-    most: u32,
-    /// Whether more than two are asked for: as configured, or since the peer's packets get lost.
-    is_needed: bool,
-    /// Whether `most` was configured.
-    is_configured: bool,
+    /// Most packets for one ACK, if configured.
+    configured: Option<u32>,
+    /// Whether the peer's packets get lost, and the controller wants fewer.
+    are_acks_lost: bool,
     /// Most packets for one ACK that the window bears.
     bearable: u32,
     /// As many as are queued, within these bounds.
@@ -39,9 +37,8 @@ impl AckFrequency {
     /// as are good for most paths, once they are [needed](Self::need).
     pub(super) fn new(most: Option<u32>) -> Self {
         Self {
-            most: most.unwrap_or(UNCONFIGURED),
-            is_needed: most.is_some(),
-            is_configured: most.is_some(),
+            configured: most,
+            are_acks_lost: false,
             bearable: UNASKED,
             wanted: UNASKED,
             asked: UNASKED,
@@ -58,32 +55,37 @@ impl AckFrequency {
 
     /// Whether more than two packets for an ACK may be asked for.
     pub(super) fn is_needed(&self) -> bool {
-        self.is_needed
+        self.configured.is_some() || self.are_acks_lost
+    }
+
+    /// Most packets for one ACK, as configured or as is good for most paths.
+    fn most(&self) -> u32 {
+        self.configured.unwrap_or(UNCONFIGURED)
     }
 
     /// ACKs get lost, and fewer would serve the controller better.
     pub(super) fn need(&mut self) {
-        self.is_needed = true;
+        self.are_acks_lost = true;
     }
 
     /// Another controller, which may have a use for each ACK: more than two packets for one have to
     /// be needed anew, if none were configured.
     pub(super) fn on_new_controller(&mut self) {
-        self.is_needed = self.is_configured;
-        if !self.is_needed {
+        self.are_acks_lost = false;
+        if !self.is_needed() {
             (self.bearable, self.wanted) = (UNASKED, UNASKED);
         }
     }
 
     /// The window is now `cwnd`, and a round trip takes `srtt`, `min_rtt` at least.
     pub(super) fn on_path(&mut self, cwnd: Bytes, mss: Bytes, srtt: Duration, min_rtt: Duration) {
-        if self.most <= UNASKED || !self.is_needed {
+        if self.most() <= UNASKED || !self.is_needed() {
             return;
         }
         let window = u32::try_from(cwnd.packets_floor(mss)).unwrap_or(u32::MAX);
         let queueing = u128::from(duration::nanos(srtt.saturating_sub(min_rtt)));
         let queued = queueing * u128::from(window) / u128::from(duration::nanos(srtt).max(1));
-        self.bearable = self.borne_by(window).min(self.most).max(UNASKED);
+        self.bearable = self.borne_by(window).min(self.most()).max(UNASKED);
         self.wanted = u32::try_from(queued)
             .unwrap_or(u32::MAX)
             .clamp(UNASKED, self.bearable);
@@ -92,7 +94,7 @@ impl AckFrequency {
     /// Packets for one ACK that a window of so many bears.
     fn borne_by(&self, window: u32) -> u32 {
         let most = window / ACKS_PER_WINDOW;
-        if self.is_configured {
+        if self.configured.is_some() {
             return most;
         }
         most.min(FEW).max(window / MORE_ACKS_PER_WINDOW)
@@ -117,7 +119,7 @@ impl AckFrequency {
             lower.max(UNASKED)
         } else if self.unanswered.is_some_and(|(_, until)| now < until) {
             return None;
-        } else if wanted >= asked + asked.div_ceil(2) || asked < wanted && wanted == self.most {
+        } else if wanted >= asked + asked.div_ceil(2) || asked < wanted && wanted == self.most() {
             wanted
         } else if self.unanswered.is_some() {
             asked

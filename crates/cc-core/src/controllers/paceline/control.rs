@@ -31,8 +31,8 @@ impl Paceline {
         }
     }
 
-    /// Whether the application had less to send than the estimate in the last round trip, and no
-    /// queue shows. No Up would tell more than what the application sends.
+    /// Whether the application had less to send than the estimate in the last round trip, and
+    /// no queue is to drain. No Up would tell more than what the application sends.
     fn is_app_limited(&self) -> bool {
         self.rounds.last().is_limited && self.trim_factor >= 1.0
     }

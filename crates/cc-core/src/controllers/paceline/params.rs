@@ -19,7 +19,7 @@ tuning! {
     trial: switch(true),
         "take a reduction back when it did not reduce the loss", OURS;
     trim: switch(true),
-        "send less in Cruise while a queue shows", OURS;
+        "send less in Cruise while a queue lasts", OURS;
     lower: switch(true),
         "lower the estimate by as much as a queue grew in a round trip", OURS;
     hold: switch(true),

@@ -14,7 +14,7 @@ pub(super) struct Signs {
     /// Its mean RTT above the reference, s.
     pub(super) queue: f64,
     /// The lesser of this and the same of the round trip before, s. What a radio held back for a
-    /// while makes one round trip longer, or each other one.
+    /// while makes one round trip longer, and the next one not.
     pub(super) lasting_queue: f64,
     /// How much of that is no queue, s.
     pub(super) tolerance: f64,

@@ -1,4 +1,4 @@
-//! Draining a queue that shows in Cruise.
+//! Draining a queue that lasts in Cruise.
 
 /// Sends less than the estimate until as much is drained as was there. What has not gone by then is
 /// others' queue, or the path's delay.
@@ -18,7 +18,7 @@ impl Trim {
         self.drained += (1.0 - factor) * time;
     }
 
-    /// A queue of `queue` shows, after a round trip without one if `Trim` was stopped. Returns
+    /// A queue of `queue` lasts, the first one if `Trim` was stopped. Returns
     /// whether it stays although the flow has drained as much as it was.
     pub(super) fn is_in_vain(&mut self, queue: f64) -> bool {
         let is_over = self.began_with > 0.0 && self.drained >= self.began_with;
