@@ -17,6 +17,7 @@ mod ecn;
 mod fair_queue;
 mod inbound;
 mod kernel;
+mod last_flight;
 mod limited_probe;
 mod limits;
 mod padding;
@@ -27,6 +28,7 @@ mod raised_limit;
 mod receiving;
 mod remembered;
 mod reorder_buffer;
+mod repeated_flight;
 mod resume;
 mod retired_ids;
 mod retirement;
@@ -247,6 +249,9 @@ impl ConnectionDriver {
         self.now = now;
         self.begin_handshake(now);
         self.departure = None;
+        if let Some(transmit) = self.poll_repeated_flight(buf) {
+            return Some(transmit);
+        }
         self.probe_to_acknowledge(at);
         let (permission, leaves) = match self.begin_probe(at) {
             true => (SendPermission::Unlimited, self.schedule.earliest(at)),
@@ -279,7 +284,10 @@ impl ConnectionDriver {
             (transmit, has_asked) = self.poll_proto(leaves_at, permission, packets, buf);
         }
         match &mut transmit {
-            Some(transmit) => self.on_transmit(at, leaves, transmit),
+            Some(transmit) => {
+                self.on_transmit(at, leaves, transmit);
+                self.keep_flight(transmit, buf);
+            }
             None => self.on_nothing(at, permission, has_asked || self.datagrams.is_waiting()),
         }
         transmit

@@ -535,7 +535,7 @@ fn copies_in_real_time_are_counted_and_arrive_once() {
 #[test]
 fn a_cell_of_every_built_in_matrix_runs_in_virtual_time() {
     let place = Place::new("built-in");
-    let cheap: [(&str, &[&str]); 14] = [
+    let cheap: [(&str, &[&str]); 15] = [
         ("anywhere", &["cell=3", "cc=bbr3"]),
         ("bbr-paper", &["loss=10%"]),
         ("bufferbloat", &["cc=bbr3"]),
@@ -553,6 +553,7 @@ fn a_cell_of_every_built_in_matrix_runs_in_virtual_time() {
         ),
         ("seven-rounds", &["round=4"]),
         ("staggered", &["buffer=1bdp", "controller=new_reno"]),
+        ("windows", &["path=50 Mbit/s, 20 ms, 5 %", "window=auto"]),
     ];
     let listed = run("bench-client", ["list"]).stdout;
     for (name, only) in cheap {

@@ -39,7 +39,7 @@ macro_rules! built_in {
 }
 
 /// In alphabetical order.
-pub(crate) const BUILT_IN: [BuiltIn; 25] = [
+pub(crate) const BUILT_IN: [BuiltIn; 26] = [
     built_in!("anywhere"),
     built_in!("bbr-paper"),
     built_in!("bufferbloat"),
@@ -65,6 +65,7 @@ pub(crate) const BUILT_IN: [BuiltIn; 25] = [
     built_in!("short-flows"),
     built_in!("staggered"),
     built_in!("tcp-suite"),
+    built_in!("windows"),
 ];
 
 #[cfg(test)]

@@ -139,6 +139,7 @@ impl ConnectionDriver {
         let authenticated = self.congestion.tap().authenticated();
         self.handle_event_of(now, came_at, event);
         self.note_authenticated(clock::timestamp(now), authenticated);
+        self.look_for_repeated_flight(now);
         self.raise_stream_limits();
     }
 }

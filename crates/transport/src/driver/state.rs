@@ -7,6 +7,7 @@ use super::datagram::Arrived;
 use super::datagram_queue::{DatagramLimits, DatagramQueue};
 use super::fair_queue::FairQueue;
 use super::inbound::{Held, Inbound};
+use super::last_flight::LastFlight;
 use super::limits::Limits;
 use super::probe_timer::ProbeTimer;
 use super::raised_limit::RaisedLimits;
@@ -87,6 +88,9 @@ pub(super) struct Arrivals {
     /// How many datagrams quinn-proto has had since it was last asked for events.
     pub(super) unpolled: u32,
     pub(super) retired_ids: RetiredIds,
+    /// What answers the server's part of the handshake if that comes again: only on a client, until
+    /// the handshake is confirmed.
+    pub(super) last_flight: Option<Box<LastFlight>>,
     /// How many datagrams no key could read since one was read, and when they were last answered.
     pub(super) unreadable: u32,
     pub(super) answered_unreadable: Option<Timestamp>,

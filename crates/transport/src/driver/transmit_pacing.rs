@@ -145,7 +145,7 @@ impl ConnectionDriver {
     }
 
     /// Whether this is an MTU probe: they leave alone, and nothing else is larger than the MTU.
-    fn is_mtu_probe(&self, transmit: &Transmit) -> bool {
+    pub(super) fn is_mtu_probe(&self, transmit: &Transmit) -> bool {
         transmit.segment_size.is_none() && transmit.size > usize::from(self.conn.current_mtu())
     }
 

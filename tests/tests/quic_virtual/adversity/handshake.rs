@@ -4,7 +4,7 @@
 use crate::adversity::forged::{PADDING, PING, TAG, read_varint};
 use crate::adversity::{Scene, both, transport};
 use e2e::seed;
-use paceline::testing::{Side, World};
+use paceline::testing::{Load, Side, World};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -42,6 +42,29 @@ fn one_packet_in_five_lost_makes_handshakes_slower_not_impossible() {
     // 100 ms without loss. A first probe timeout is 1 s, and doubles (RFC 9002 §6.2).
     assert!(half <= 1_300, "half took {half} ms");
     assert!(most <= 8_000, "the slowest took {most} ms");
+}
+
+/// A server that answers after seconds gives its client an RTT of seconds, and the client has sent
+/// its first packet thrice: its probe timeout is beyond every idle timeout. When its next flight is
+/// lost, the server repeats its own part a second later, and again after two.
+#[test]
+fn what_ends_a_handshake_is_sent_again_when_the_server_repeats_its_part() {
+    let mut config = transport("cubic");
+    let idle = Duration::from_secs(6).try_into().expect("it is short");
+    config.max_idle_timeout(Some(idle));
+    let world = World::new(seed::choose(1, "a slow beginning"));
+    let mut scene = Scene::new(world, "delay 4300ms", "delay 5ms", &both(&config));
+    scene.world.run_for(Duration::from_millis(4_302));
+    scene.relink("delay 5ms loss 100%", "delay 5ms");
+    scene.world.run_for(Duration::from_millis(50));
+    scene.world.send(scene.ends.client, Load::Bytes(1_000));
+    // Its pace is that of a path whose round trip takes seconds.
+    scene.world.run_for(Duration::from_millis(250));
+    scene.relink("delay 5ms", "delay 5ms");
+    let limit = Duration::from_secs(3);
+    let is_there = scene.receives(scene.ends.server, 1_000, limit);
+    assert!(is_there, "{} ms: {:?}", scene.millis(), scene.errors());
+    scene.assert_alive();
 }
 
 /// A Handshake packet (RFC 9000 §17.2.4) that holds a PING alone.
