@@ -446,7 +446,8 @@ mod tests {
     fn the_matrices_behind_the_pages_of_results_can_be_run_as_they_say() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
         let pages = ["field-tests.md", "which-controller.md"]
-            .map(|page| fs::read_to_string(docs.join(page)).unwrap());
+            .map(|page| fs::read_to_string(docs.join(page)).unwrap())
+            .map(|page| page.replace("\\\n", " "));
         let lines = pages.iter().flat_map(|page| page.lines());
         let commands = lines.filter(|line| line.starts_with("bench-client matrix "));
         let commands: Vec<&str> = commands.collect();
